@@ -4,6 +4,7 @@
 #include <base/host/paths.h>
 #include <base/host/topo.h>
 #include <base/host/topo_module.h>
+#include <base/text/number.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CPUS_MAX = 1 << 20 };
+enum { MASK_MAX = 1 << 20 };
 
-/* The affinity mask, for CPU_FREE; NULL: it cannot be had. The kernel refuses a mask that is
- * shorter than its own. */
-static cpu_set_t *affinity_read(size_t *size)
+/* The kernel refuses a mask that is shorter than its own. */
+cpu_set_t *topo_affinity(size_t *size)
 {
     int error = EINVAL;
-    for (size_t cpus = CPU_SETSIZE; cpus <= CPUS_MAX && error == EINVAL; cpus *= 2) {
+    for (size_t cpus = CPU_SETSIZE; cpus <= MASK_MAX && error == EINVAL; cpus *= 2) {
         cpu_set_t *set = CPU_ALLOC(cpus);
         *size = CPU_ALLOC_SIZE(cpus);
         if (set && sched_getaffinity(0, *size, set) == 0) {
@@ -36,7 +36,7 @@ static cpu_set_t *affinity_read(size_t *size)
 static unsigned affinity_cpus(void)
 {
     size_t size;
-    cpu_set_t *set = affinity_read(&size);
+    cpu_set_t *set = topo_affinity(&size);
     int count = set ? CPU_COUNT_S(size, set) : 0;
     CPU_FREE(set);
     return count > 0 ? (unsigned) count : 1;
@@ -100,13 +100,29 @@ static unsigned count_cores(const cpu_set_t *set, size_t size)
 unsigned topo_usable_cores(void)
 {
     size_t size;
-    cpu_set_t *set = affinity_read(&size);
+    cpu_set_t *set = topo_affinity(&size);
     unsigned cpus = set ? (unsigned) CPU_COUNT_S(size, set) : 0;
     unsigned cores = cpus > 1 && has_siblings() ? count_cores(set, size) : cpus;
     CPU_FREE(set);
     unsigned quota = cores > 1 ? cgroup_cpus() : 0;
     cores = quota && quota < cores ? quota : cores;
     return cores ? cores : 1;
+}
+
+bool topo_list_set(const char *list, cpu_set_t *set, size_t size)
+{
+    uint32_t first, last, cpus = (uint32_t) size * CHAR_BIT;
+    CPU_ZERO_S(size, set);
+    while ((list = range_read(list, cpus - 1, &first, &last)) != NULL) {
+        for (uint32_t cpu = first; cpu <= last; cpu++) {
+            CPU_SET_S(cpu, size, set);
+        }
+        if (*list != ',') {
+            return *list == '\0';
+        }
+        list++;
+    }
+    return false;
 }
 
 bool topo_list_meets(const char *list, const cpu_set_t *set, size_t size)
@@ -132,7 +148,7 @@ bool topo_node_is_near(int node)
     char path[64], list[4096];
     size_t size;
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
-    cpu_set_t *set = read_line(path, list, sizeof(list)) ? affinity_read(&size) : NULL;
+    cpu_set_t *set = read_line(path, list, sizeof(list)) ? topo_affinity(&size) : NULL;
     bool near = !set || topo_list_meets(list, set, size);
     CPU_FREE(set);
     return near;

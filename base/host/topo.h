@@ -6,6 +6,10 @@
 #include <keel/types.h>
 #include <sched.h>
 
+enum { TOPO_CPUS_MAX = 1 << 14 }; /* processors of a node, at most */
+
+/* The affinity mask of size bytes, for CPU_FREE; NULL: it cannot be had. */
+cpu_set_t *topo_affinity(size_t *size);
 /* Usable processors: affinity mask and cgroup CPU quota (v1 and v2), at least 1. No hwloc. */
 unsigned topo_usable_cpus(void);
 /* The same in cores. */
@@ -16,6 +20,8 @@ bool topo_node_is_near(int node);
 /* Sets flags[n] for each n of a list ("0,2-5"), which must all be below count. False: it is none;
  * *wrong is where. Pure. */
 bool topo_list_parse(const char *text, bool *flags, uint32_t count, const char **wrong);
+/* The same as a set of size bytes. */
+bool topo_list_set(const char *list, cpu_set_t *set, size_t size);
 /* Whether a list as the kernel writes it ("0-3,8") names a processor of a set of size bytes. */
 bool topo_list_meets(const char *list, const cpu_set_t *set, size_t size);
 
@@ -59,7 +65,7 @@ int topo_describe(struct topo *topo, const char *source, char *reason,
 /* What can be said of such a source without hwloc: that it is a regular file of at most 4 MiB, or
  * describes at most TOPO_DESCRIBED_MAX hardware threads, which hwloc takes long to think up.
  * ORTE_ERR_BAD_PARAM: it is not, and reason says why. */
-enum { TOPO_DESCRIBED_MAX = 2048 };
+enum { TOPO_DESCRIBED_MAX = 4096 };
 int topo_source_check(const char *source, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 void topo_fini(struct topo *topo);
 

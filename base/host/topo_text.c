@@ -21,19 +21,15 @@
 
 #define HEADER "topology 1\nquota "
 
-enum { THREADS_MAX = 1 << 14, SOURCE_SIZE_MAX = 4 << 20 };
+enum { SOURCE_SIZE_MAX = 4 << 20 };
 
 bool topo_list_parse(const char *text, bool *flags, uint32_t count, const char **wrong)
 {
     for (;;) {
         uint32_t first, last;
-        const char *end = number_read(text, SIZE_MAX, UINT32_MAX, &first);
+        const char *end = count > 0 ? range_read(text, count - 1, &first, &last) : NULL;
         *wrong = text;
-        last = first;
-        if (end && *end == '-') {
-            end = number_read(end + 1, SIZE_MAX, UINT32_MAX, &last);
-        }
-        if (!end || first > last || last >= count) {
+        if (!end) {
             return false;
         }
         for (uint32_t i = first; i <= last; i++) {
@@ -124,10 +120,10 @@ char *topo_print(const struct topo *topo)
     return text;
 }
 
-/* A number below THREADS_MAX and the character behind it. */
+/* A number below TOPO_CPUS_MAX and the character behind it. */
 static bool parse_number(const char **text, char after, uint32_t *number)
 {
-    const char *end = number_read(*text, SIZE_MAX, THREADS_MAX - 1, number);
+    const char *end = number_read(*text, SIZE_MAX, TOPO_CPUS_MAX - 1, number);
     if (!end || *end != after) {
         return false;
     }
@@ -159,7 +155,7 @@ static bool parse_thread(const char **text, uint32_t index, struct topo_thread *
 
 static bool parse_threads(const char *text, struct topo *topo)
 {
-    bool seen[THREADS_MAX] = {false}, right = true;
+    bool seen[TOPO_CPUS_MAX] = {false}, right = true;
     for (; *text; topo->count++) {
         struct topo_thread *thread = &topo->threads[topo->count];
         if (!parse_thread(&text, topo->count, thread) || seen[thread->os]) {
@@ -190,7 +186,7 @@ int topo_parse(struct topo *out, const char *text)
     for (const char *at = text; *at; at++) {
         lines += *at == '\n';
     }
-    if (lines == 0 || lines > THREADS_MAX) {
+    if (lines == 0 || lines > TOPO_CPUS_MAX) {
         return ORTE_ERR_BAD_PARAM;
     }
     topo.threads = calloc((size_t) lines + 1, sizeof(*topo.threads));

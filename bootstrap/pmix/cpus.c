@@ -13,11 +13,22 @@
 
 int cpus_publish(struct pmix *pmix)
 {
-    cpu_set_t mine;
-    if (sched_getaffinity(0, sizeof(mine), &mine) < 0) {
-        CPU_ZERO(&mine); /* overlaps with nobody: unknown */
+    static const cpu_set_t none; /* overlaps with nobody: unknown */
+    size_t size;
+    cpu_set_t *mine = topo_affinity(&size);
+    int status = mine ? pmix->calls->put(CPUS_KEY, mine, size, true)
+                      : pmix->calls->put(CPUS_KEY, &none, sizeof(none), true);
+    CPU_FREE(mine);
+    return status;
+}
+
+static bool meets(const uint8_t *mask, const uint8_t *other, size_t size)
+{
+    bool any = false;
+    for (size_t i = 0; i < size && !any; i++) {
+        any = mask[i] & other[i];
     }
-    return pmix->calls->put(CPUS_KEY, &mine, sizeof(mine), true);
+    return any;
 }
 
 /* Ranks of my node that run on some of my processors, and myself. */
@@ -25,8 +36,9 @@ static uint32_t count_rivals(struct pmix *pmix, uint32_t enough)
 {
     const struct job_map *map = &pmix->backend.map;
     uint32_t me = pmix->backend.rank, rivals = 1;
-    cpu_set_t mine, theirs, both;
-    if (sched_getaffinity(0, sizeof(mine), &mine) < 0) {
+    size_t mask;
+    cpu_set_t *mine = topo_affinity(&mask);
+    if (!mine) {
         return enough;
     }
     for (uint32_t rank = 0; rank < map->size && rivals < enough; rank++) {
@@ -35,15 +47,11 @@ static uint32_t count_rivals(struct pmix *pmix, uint32_t enough)
         if (rank == me || map->node_of[rank] != map->node_of[me]) {
             continue;
         }
-        bool known =
-            pmix_ask(pmix, rank, CPUS_KEY, &data, &size) == ORTE_SUCCESS && size == sizeof(theirs);
-        if (known) {
-            memcpy(&theirs, data, sizeof(theirs));
-            CPU_AND(&both, &mine, &theirs);
-        }
-        rivals += !known || CPU_COUNT(&both) > 0;
+        bool known = pmix_ask(pmix, rank, CPUS_KEY, &data, &size) == ORTE_SUCCESS && size == mask;
+        rivals += !known || meets(data, (const uint8_t *) mine, mask);
         free(data);
     }
+    CPU_FREE(mine);
     return rivals;
 }
 

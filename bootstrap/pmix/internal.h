@@ -9,7 +9,7 @@
 /* What is where in the modex, for each rank:
  *
  *   keel.key       rank 0's alone: a version byte and the application key
- *   keel.cpus      for ranks of the node alone: the processors that the rank may use, a cpu_set_t
+ *   keel.cpus      for ranks of the node alone: the processors that the rank may use, as a mask
  *   keel.contact   the contact string
  *   keel.cards.N   N = 0, 1, ...: u32, little-endian, the number of the fence that published it; a
  *                  set of cards

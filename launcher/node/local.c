@@ -177,37 +177,14 @@ static int define_app(struct daemon *daemon, uint32_t index)
     return -found;
 }
 
-/* What it is to be bound to. False: nothing. */
-static bool find_cpus(struct daemon *daemon, uint32_t rank, cpu_set_t *cpus)
-{
-    const char *text = daemon->launch.cpus ? daemon->launch.cpus[rank] : "", *wrong;
-    bool flags[CPU_SETSIZE] = {false};
-    if (!text[0]) {
-        return false;
-    }
-    if (!topo_list_parse(text, flags, CPU_SETSIZE, &wrong)) {
-        daemon_tell(daemon, "node %s: rank %u is not bound: there are no processors %s",
-                    daemon->node, rank, text);
-        return false;
-    }
-    CPU_ZERO(cpus);
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (flags[cpu]) {
-            CPU_SET(cpu, cpus);
-        }
-    }
-    return true;
-}
-
 static void start_rank(struct daemon *daemon, uint32_t rank)
 {
     const struct launch *launch = &daemon->launch;
-    cpu_set_t cpus;
-    bool bound = find_cpus(daemon, rank, &cpus);
+    const char *cpus = launch->cpus && launch->cpus[rank][0] ? launch->cpus[rank] : NULL;
     struct vars vars = {0};
     vars_format(&vars, ENV_RANK "=%u", rank);
     vars_format(&vars, ENV_LOCAL_RANK "=%u", daemon->launch.map.local_rank_of[rank]);
-    vars_format(&vars, ENV_BOUND "=%d", bound);
+    vars_format(&vars, ENV_BOUND "=%d", cpus != NULL);
     services_rank_vars(daemon->services, rank, &vars);
     if (vars.failed) {
         vars_fini(&vars);
@@ -217,7 +194,7 @@ static void start_rank(struct daemon *daemon, uint32_t rank)
     struct start_proc proc = {
         .id = rank,
         .env = vars.strings,
-        .cpus = bound ? &cpus : NULL,
+        .cpus = cpus,
         .in = rank - launch->input_first < launch->input_count ? STDIO_PIPE : STDIO_NULL,
     };
     shepherd_start_proc(daemon->shepherd, daemon->launch.app_of[rank], &proc);

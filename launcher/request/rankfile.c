@@ -15,28 +15,16 @@ enum { CPU_MAX = 1 << 20 };
 
 /* --- lists of processors --- */
 
-/* A number at *text, behind which *text is left. */
-static bool read_number(const char **text, uint32_t *number)
-{
-    const char *end = number_read(*text, SIZE_MAX, CPU_MAX - 1, number);
-    *text = end ? end : *text;
-    return end;
-}
-
 /* "0-3,8" up to end or to the end of the text; *text is left there. */
 static bool read_list(const char **text, char end)
 {
     for (;; (*text)++) {
         uint32_t first, last;
-        if (!read_number(text, &first)) {
+        const char *behind = range_read(*text, CPU_MAX - 1, &first, &last);
+        if (!behind) {
             return false;
         }
-        if (**text == '-') {
-            (*text)++;
-            if (!read_number(text, &last) || last < first) {
-                return false;
-            }
-        }
+        *text = behind;
         if (!**text || **text == end) {
             return true;
         }

@@ -34,7 +34,7 @@ static __attribute__((noreturn)) void child_run(const struct exec_plan *plan, pi
     if (plan->traceable) { /* an error where there is no Yama, and no need */
         prctl(PR_SET_PTRACER, (unsigned long) parent, 0, 0, 0);
     }
-    if (plan->cpus && sched_setaffinity(0, sizeof(*plan->cpus), plan->cpus) < 0) {
+    if (plan->cpus && sched_setaffinity(0, plan->cpus_size, plan->cpus) < 0) {
         fail(error, START_BIND);
     }
     if (plan->wdir && chdir(plan->wdir) < 0) {

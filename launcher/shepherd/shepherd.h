@@ -13,7 +13,6 @@
 #include <base/host/pty.h>
 #include <base/loop/loop.h>
 #include <keel/types.h>
-#include <sched.h>
 
 struct shepherd;
 
@@ -45,9 +44,9 @@ struct start_app {
 };
 /* One process. */
 struct start_proc {
-    uint32_t id;           /* the caller's, unique among the living */
-    char *const *env;      /* NAME=VALUE: replaces or adds to the app's */
-    const cpu_set_t *cpus; /* NULL: not bound */
+    uint32_t id;      /* the caller's, unique among the living */
+    char *const *env; /* NAME=VALUE: replaces or adds to the app's */
+    const char *cpus; /* the kernel's numbers, "0,2-5"; NULL: not bound */
     enum proc_stdio in;
 };
 

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/host/session.h>
+#include <base/host/topo.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/shepherd/event_queue.h>
@@ -172,13 +173,19 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
                    int ours[PROC_FDS], struct exec_error *error)
 {
     const enum proc_stdio kinds[3] = {proc->in, app->out, app->err};
+    cpu_set_t cpus[TOPO_CPUS_MAX / CPU_SETSIZE];
     struct exec_plan plan = {.program = app->program,
                              .wdir = app->wdir,
                              .argv = app->argv,
-                             .cpus = proc->bound ? &proc->cpus : NULL,
+                             .cpus = proc->cpus ? cpus : NULL,
+                             .cpus_size = sizeof(cpus),
                              .traceable = app->kind == PROC_RANK,
                              .death_signal = app->kind == PROC_RANK ? SIGKILL : SIGTERM,
                              .fds = {-1, -1, -1, -1}};
+    if (proc->cpus && !topo_list_set(proc->cpus, cpus, sizeof(cpus))) {
+        *error = (struct exec_error){START_BIND, EINVAL};
+        return -1;
+    }
     *error = (struct exec_error){START_FORK, ENOMEM};
     if (!make_env(herd, app, proc) || !procs_reserve(&herd->procs)) {
         return -1;

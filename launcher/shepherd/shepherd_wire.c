@@ -18,7 +18,7 @@ struct app_body {
 }; /* then program, [wdir], argv, env */
 struct start_body {
     uint32_t app, id, in, bound, envc;
-}; /* then [cpu_set_t], env */
+}; /* then [cpus], env */
 struct signal_body {
     uint32_t id;
     int32_t signal;
@@ -102,7 +102,7 @@ int command_put_start(struct bytes *to, uint32_t app, const struct start_proc *p
 {
     struct start_body body = {
         .app = app, .id = proc->id, .in = proc->in, .bound = proc->cpus != NULL};
-    size_t size = sizeof(body) + (proc->cpus ? sizeof(*proc->cpus) : 0);
+    size_t size = sizeof(body) + (proc->cpus ? strlen(proc->cpus) + 1 : 0);
     size += vector_size(proc->env, &body.envc);
     if (size > COMMAND_BODY_MAX) {
         body = (struct start_body){.app = UINT32_MAX, .id = proc->id};
@@ -113,7 +113,7 @@ int command_put_start(struct bytes *to, uint32_t app, const struct start_proc *p
     }
     put(to, &body, sizeof(body));
     if (body.bound) {
-        put(to, proc->cpus, sizeof(*proc->cpus));
+        put_string(to, proc->cpus);
     }
     put_vector(to, proc->env, body.envc);
     return ORTE_SUCCESS;
@@ -247,6 +247,17 @@ int command_get_app(const struct command *command, struct wire_app **out)
     return ORTE_SUCCESS;
 }
 
+/* What stands behind this many strings; NULL: they do not end. */
+static const char *skip_strings(const char *at, size_t *left, uint32_t count)
+{
+    for (; count > 0 && at; count--) {
+        const char *end = memchr(at, 0, *left);
+        *left -= end ? (size_t) (end + 1 - at) : 0;
+        at = end ? end + 1 : NULL;
+    }
+    return at;
+}
+
 int command_get_start(const struct command *command, struct wire_proc *out)
 {
     struct start_body body;
@@ -254,34 +265,16 @@ int command_get_start(const struct command *command, struct wire_proc *out)
         return ORTE_ERR_BAD_PARAM;
     }
     memcpy(&body, command->body, sizeof(body));
-    struct wire_proc proc = {.app = body.app,
-                             .id = body.id,
-                             .in = (enum proc_stdio) body.in,
-                             .bound = body.bound != 0,
-                             .env_count = body.envc};
+    struct wire_proc proc = {
+        .app = body.app, .id = body.id, .in = (enum proc_stdio) body.in, .env_count = body.envc};
     const char *at = command->body + sizeof(body);
     size_t left = command->size - sizeof(body);
     if (!stdio_valid(body.in) || body.bound > 1) {
         return ORTE_ERR_BAD_PARAM;
     }
-    if (proc.bound) {
-        if (left < sizeof(proc.cpus)) {
-            return ORTE_ERR_BAD_PARAM;
-        }
-        memcpy(&proc.cpus, at, sizeof(proc.cpus));
-        at += sizeof(proc.cpus);
-        left -= sizeof(proc.cpus);
-    }
-    proc.env = at;
-    for (uint32_t i = 0; i < body.envc; i++) {
-        const char *end = memchr(at, 0, left);
-        if (!end) {
-            return ORTE_ERR_BAD_PARAM;
-        }
-        left -= (size_t) (end + 1 - at);
-        at = end + 1;
-    }
-    if (left > 0) {
+    proc.cpus = body.bound ? at : NULL;
+    proc.env = skip_strings(at, &left, body.bound);
+    if (!proc.env || !skip_strings(proc.env, &left, body.envc) || left > 0) {
         return ORTE_ERR_BAD_PARAM;
     }
     *out = proc;

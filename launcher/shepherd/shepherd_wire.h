@@ -57,8 +57,7 @@ struct wire_app {
 struct wire_proc {
     uint32_t app, id;
     enum proc_stdio in;
-    bool bound;
-    cpu_set_t cpus;
+    const char *cpus; /* NULL: not bound */
     uint32_t env_count;
     const char *env; /* this many strings, one behind the other */
 };

@@ -57,6 +57,25 @@ maps "a rankfile" "alpha 1; beta 0; " --hostfile <(printf 'alpha slots=1\nbeta s
     --rankfile <(printf 'rank 0=beta\nrank 1=alpha\n') true
 maps "programs" "alpha 0 1; beta 2; " --app <(printf -- '-n 2 --host alpha:2 true\n-n 1 --host beta true\n')
 
+# --- a node with more processors than a cpu_set_t has ---
+
+# places PATTERN NAME ARGUMENT...: a line of what a dry run on it shows.
+places()
+{
+    local pattern=$1 name=$2
+    shift 2
+    run_limited 60 "$keelrun" --dry-run --display bind --simulate 1x4096 \
+        --simulate-topo 'package:8 core:256 pu:2' "$@" true
+    like "4096 processors: $name" "$work/out" "$pattern"
+}
+
+places '^rank 4095 on node0: bound to processors 4095 ' "each has a rank" -n 4096 --use-hwthread-cpus \
+    --map-by hwthread --bind-to hwthread
+places '^rank 1 on node0: bound to processors 3001 ' "--cpu-set" -n 2 --use-hwthread-cpus --map-by hwthread \
+    --bind-to hwthread --cpu-set 3000-3001
+places '^rank 0 on node0: bound to processors 3996-3997 ' "a rankfile" --rankfile <(echo 'rank 0=node0 slot=7:206')
+places '^rank 1 on node0: bound to processors 2048-4095 ' "PE=n" -n 2 --map-by slot:PE=1024
+
 # --- beside mpirun ---
 
 cd "$work" || exit 1

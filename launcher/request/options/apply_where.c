@@ -20,9 +20,9 @@ bool apply_simulate(struct parser *parser, const char *option, char **values)
     snprintf(nodes, sizeof(nodes), "%.*s", (int) size, values[0]);
     if (size >= sizeof(nodes) || !values[0][size] ||
         !parse_number(nodes, 1, SIMULATED_MAX, &request->simulate_nodes) ||
-        !parse_number(values[0] + size + 1, 1, SIMULATED_MAX, &request->simulate_slots)) {
-        return parser_wrong(parser, "%s %s: NODESxSLOTS is needed, each from 1 to %d, as in 3x2",
-                            option, values[0], SIMULATED_MAX);
+        !parse_number(values[0] + size + 1, 1, TOPO_CPUS_MAX, &request->simulate_slots)) {
+        return parser_wrong(parser, "%s %s: NODESxSLOTS is needed, up to %dx%d, as in 3x2", option,
+                            values[0], SIMULATED_MAX, TOPO_CPUS_MAX);
     }
     return true;
 }

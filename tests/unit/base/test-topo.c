@@ -147,6 +147,20 @@ START_TEST(usable_processors_follow_affinity)
 }
 END_TEST
 
+START_TEST(a_list_makes_a_set)
+{
+    cpu_set_t sets[2];
+    ck_assert(topo_list_set("0,1022-1025,2047", sets, sizeof(sets)));
+    ck_assert_int_eq(CPU_COUNT_S(sizeof(sets), sets), 6);
+    ck_assert(CPU_ISSET_S(0, sizeof(sets), sets) && CPU_ISSET_S(1025, sizeof(sets), sets) &&
+              CPU_ISSET_S(2047, sizeof(sets), sets));
+    static const char *const wrong[] = {"", "2048", "0-2048", "1,", "2-1", "1;2", "x"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        ck_assert_msg(!topo_list_set(wrong[i], sets, sizeof(sets)), "%s", wrong[i]);
+    }
+}
+END_TEST
+
 START_TEST(lists_of_processors)
 {
     cpu_set_t set;
@@ -352,5 +366,6 @@ END_TEST
 
 UNIT_MAIN("topo", group_paths, bad_group_paths, mounts_of_a_hierarchy, bad_mounts,
           folders_of_groups, quotas_round_up, usable_processors_follow_affinity,
-          lists_of_processors, nodes_that_are_near, the_table_has_the_usable_processors,
-          a_topology_comes_back_from_text, bad_topologies, described_topologies, lists_are_read)
+          lists_of_processors, a_list_makes_a_set, nodes_that_are_near,
+          the_table_has_the_usable_processors, a_topology_comes_back_from_text, bad_topologies,
+          described_topologies, lists_are_read)

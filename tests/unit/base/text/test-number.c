@@ -42,5 +42,22 @@ START_TEST(test_a_reason_is_cut)
 }
 END_TEST
 
-UNIT_MAIN("number", test_what_follows_a_number_is_returned, test_no_number_leaves_all_as_it_is,
-          test_a_reason_is_cut)
+START_TEST(ranges_are_numbers_or_pairs)
+{
+    uint32_t first = 7, last = 7;
+    ck_assert_str_eq(range_read("3", 9, &first, &last), "");
+    ck_assert(first == 3 && last == 3);
+    ck_assert_str_eq(range_read("2-9,4", 9, &first, &last), ",4");
+    ck_assert(first == 2 && last == 9);
+    ck_assert_str_eq(range_read("0-4294967295 ", UINT32_MAX, &first, &last), " ");
+    ck_assert(first == 0 && last == UINT32_MAX);
+    static const char *const wrong[] = {"", "-", "-3", "3-", "3--4", "4-3", "3-10", "10", "x"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        ck_assert_ptr_null(range_read(wrong[i], 9, &first, &last));
+    }
+    ck_assert(first == 0 && last == UINT32_MAX);
+}
+END_TEST
+
+UNIT_MAIN("number", ranges_are_numbers_or_pairs, test_what_follows_a_number_is_returned,
+          test_no_number_leaves_all_as_it_is, test_a_reason_is_cut)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +52,6 @@ static void assert_fails(uint32_t id, enum start_stage stage, int error)
 
 START_TEST(test_says_at_which_stage_a_start_fails)
 {
-    cpu_set_t none;
-    CPU_ZERO(&none);
     world_open(&world);
     define(0, "/nonexistent/program", NULL);
     define(1, "/etc/passwd", NULL);
@@ -61,7 +60,7 @@ START_TEST(test_says_at_which_stage_a_start_fails)
     for (uint32_t id = 0; id < 3; id++) {
         world_start(&world, id, id);
     }
-    struct start_proc bound = {.id = 3, .cpus = &none};
+    struct start_proc bound = {.id = 3, .cpus = "16383"}; /* no kernel has so many */
     shepherd_start_proc(world.shepherd, 3, &bound);
     world_start(&world, 99, 4); /* not defined */
     world_run_until(&world, &world.failed, 5, 5000);
@@ -107,14 +106,14 @@ START_TEST(test_sets_folder_environment_and_processors)
     char *env[] = {(char *) "PATH=/bin:/usr/bin", (char *) "A=app", (char *) "AB=x",
                    (char *) "B=app b", NULL};
     char *own[] = {(char *) "B=own b", (char *) "C=own c", NULL};
-    cpu_set_t all, first;
+    cpu_set_t all;
+    char first[16];
     sched_getaffinity(0, sizeof(all), &all);
-    CPU_ZERO(&first);
     int cpu = 0;
     while (!CPU_ISSET(cpu, &all)) {
         cpu++;
     }
-    CPU_SET(cpu, &first);
+    snprintf(first, sizeof(first), "%d", cpu);
     world_open(&world);
     struct start_app spec = {.program = "/bin/sh",
                              .argv = argv,
@@ -123,7 +122,7 @@ START_TEST(test_sets_folder_environment_and_processors)
                              .out = STDIO_PIPE,
                              .err = STDIO_INHERIT};
     shepherd_define_app(world.shepherd, 0, &spec);
-    struct start_proc proc = {.id = 0, .env = own, .cpus = &first};
+    struct start_proc proc = {.id = 0, .env = own, .cpus = first};
     shepherd_start_proc(world.shepherd, 0, &proc);
     world_start(&world, 0, 1); /* nothing of the first one's sticks to the app */
     world_run_until(&world, &world.started, 2, 5000);
