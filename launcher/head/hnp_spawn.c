@@ -124,24 +124,16 @@ static int read_programs(opal_buffer_t *buffer, struct spawn_request *request)
 
 /* --- the HNP's own tables --- */
 
-static bool grow(void *array, size_t size)
-{
-    void **pointer = array;
-    void *grown = realloc(*pointer, size);
-    if (grown) {
-        *pointer = grown;
-    }
-    return grown != NULL;
-}
-
 /* Programs are only named here: argv; -N goes on to what they spawn. */
 static int add_programs(struct hnp *hnp, const struct spawned *spawned)
 {
     struct run_request *request = &hnp->request;
     size_t count = request->app_count + spawned->app_count;
-    if (!grow(&request->apps, count * sizeof(*request->apps))) {
+    struct app_request *apps = realloc(request->apps, count * sizeof(*apps));
+    if (!apps) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    request->apps = apps;
     uint32_t per_node = request->apps[hnp->plan.app_of[spawned->parent]].per_node;
     for (uint32_t i = 0; i < spawned->app_count; i++) {
         struct app_request app = {.argv = calloc(2, sizeof(char *)), .per_node = per_node};
@@ -157,11 +149,7 @@ static int add_programs(struct hnp *hnp, const struct spawned *spawned)
 static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
 {
     struct job_plan *plan = &hnp->plan;
-    size_t count = (size_t) plan->rank_count + spawned->count;
-    if (!grow(&plan->node_of, count * sizeof(uint32_t)) ||
-        !grow(&plan->app_of, count * sizeof(uint32_t)) ||
-        !grow(&plan->local_rank_of, count * sizeof(uint32_t)) ||
-        (plan->cpus && !grow(&plan->cpus, (count + 1) * sizeof(char *)))) {
+    if (!job_plan_reserve(plan, spawned->count, plan->cpus)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     for (uint32_t i = 0; plan->cpus && i < spawned->count; i++) {
@@ -176,7 +164,7 @@ static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
         plan->app_of[spawned->first + i] = spawned->app_of[i];
         plan->local_rank_of[spawned->first + i] = spawned->local_rank_of[i];
     }
-    plan->rank_count = (uint32_t) count;
+    plan->rank_count += spawned->count;
     return job_add_ranks(&hnp->job, spawned->count);
 }
 

@@ -176,8 +176,13 @@ static bool any_bound(const struct mapping *mapping)
 int mapping_bind(struct mapping *mapping)
 {
     struct binding binding = {.mapping = mapping, .level = job_plan_bind_level(mapping->placement)};
-    bool any = binding.level != LEVEL_NONE || any_bound(mapping);
-    if (!any || (!mapping->use && binding.level != LEVEL_NODE && drops_binding(mapping))) {
+    bool binds = binding.level != LEVEL_NONE || any_bound(mapping);
+    if (mapping->use) {
+        binds = mapping->plan->cpus;
+    } else if (binds && binding.level != LEVEL_NODE) {
+        binds = !drops_binding(mapping);
+    }
+    if (!binds) {
         return ORTE_SUCCESS;
     }
     struct place **by_rank = calloc(mapping->count, sizeof(struct place *));

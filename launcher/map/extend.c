@@ -1,10 +1,9 @@
-/* Ranks that are added to a job that runs: what its ranks have taken, and the plan as it grows. */
+/* Ranks that are added to a job that runs: what its ranks have taken. */
 #include <config.h>
 
 #include <launcher/map/mapping.h>
 
-#include <sched.h>
-#include <stdio.h>
+#include <base/text/number.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,14 +19,16 @@ static bool lives_on(const struct mapping *mapping, uint32_t rank, uint32_t node
 static bool find_threads(const struct mapping *mapping, uint32_t node, uint32_t rank, bool *threads)
 {
     const struct topo *topo = mapping->nodes[node].view->topo;
-    const char *text = mapping->plan->cpus ? mapping->plan->cpus[rank] : "", *wrong;
-    bool chosen[CPU_SETSIZE] = {false}, any = false;
-    if (!text[0] || !topo_list_parse(text, chosen, CPU_SETSIZE, &wrong)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < topo->count; i++) {
-        threads[i] = topo->threads[i].os < CPU_SETSIZE && chosen[topo->threads[i].os];
-        any |= threads[i];
+    const char *text = mapping->plan->cpus ? mapping->plan->cpus[rank] : "";
+    uint32_t first, last;
+    bool any = false;
+    memset(threads, 0, topo->count * sizeof(*threads));
+    while ((text = range_read(text, UINT32_MAX, &first, &last)) != NULL) {
+        for (uint32_t i = 0; i < topo->count; i++) {
+            threads[i] |= topo->threads[i].os >= first && topo->threads[i].os <= last;
+            any |= threads[i];
+        }
+        text += *text == ',';
     }
     return any;
 }
@@ -125,94 +126,4 @@ int mapping_count_ranks(const struct mapping *mapping, uint32_t node, unsigned l
     }
     free(threads);
     return threads ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-}
-
-/* --- the plan --- */
-
-static bool grow(void *array, size_t size)
-{
-    void **pointer = array;
-    void *grown = realloc(*pointer, size);
-    if (grown) {
-        *pointer = grown;
-    }
-    return grown != NULL;
-}
-
-/* Ranks of a job that is bound which are not have "". */
-static bool take_cpus(struct mapping *mapping, uint32_t first)
-{
-    char **cpus = mapping->plan->cpus;
-    for (uint32_t i = 0; i < mapping->count; i++) {
-        cpus[first + i] = mapping->cpus ? mapping->cpus[i] : strdup("");
-        cpus[first + i + 1] = NULL;
-        while (!cpus[first + i]) {
-            if (i-- == 0) {
-                return false;
-            }
-            free(cpus[first + i]);
-            cpus[first + i] = NULL;
-        }
-    }
-    free(mapping->cpus);
-    mapping->cpus = NULL;
-    return true;
-}
-
-/* Behind the ranks that are there; local ranks follow those that the node has had. */
-static int append(struct mapping *mapping)
-{
-    struct job_plan *plan = mapping->plan;
-    uint32_t first = plan->rank_count;
-    size_t count = (size_t) first + mapping->count;
-    uint32_t *next = calloc((size_t) plan->node_count + 1, sizeof(*next));
-    if (!next || !grow(&plan->node_of, count * sizeof(uint32_t)) ||
-        !grow(&plan->app_of, count * sizeof(uint32_t)) ||
-        !grow(&plan->local_rank_of, count * sizeof(uint32_t)) ||
-        (plan->cpus &&
-         (!grow(&plan->cpus, (count + 1) * sizeof(char *)) || !take_cpus(mapping, first)))) {
-        free(next);
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    for (uint32_t i = 0; i < mapping->count; i++) {
-        plan->node_of[first + mapping->places[i].rank] = mapping->places[i].node;
-        plan->app_of[first + i] = mapping->use->app;
-    }
-    for (uint32_t rank = 0; rank < count; rank++) {
-        uint32_t local = next[plan->node_of[rank]]++;
-        plan->local_rank_of[rank] = rank < first ? plan->local_rank_of[rank] : local;
-    }
-    free(next);
-    plan->rank_count = (uint32_t) count;
-    return ORTE_SUCCESS;
-}
-
-int job_plan_extend(struct job_plan *plan, const struct run_request *request,
-                    const struct plan_use *use, uint32_t *unbound, char *reason, size_t reason_size)
-{
-    struct mapping mapping = {.request = request,
-                              .placement = &request->placement,
-                              .plan = plan,
-                              .use = use,
-                              .reason = reason,
-                              .reason_size = reason_size};
-    snprintf(reason, reason_size, "out of memory");
-    int status = mapping_begin(&mapping);
-    if (status == ORTE_SUCCESS) {
-        status = mapping_place(&mapping);
-    }
-    if (status == ORTE_SUCCESS) {
-        status = mapping_number(&mapping);
-    }
-    if (status == ORTE_SUCCESS && plan->cpus) {
-        status = mapping_bind(&mapping);
-    }
-    if (status == ORTE_SUCCESS) {
-        status = append(&mapping);
-    }
-    if (status == ORTE_SUCCESS) {
-        *unbound = mapping.unbound;
-    }
-    mapping_end(&mapping);
-    return status;
 }

@@ -137,30 +137,52 @@ static bool is_oversubscribed(const struct mapping *mapping)
     return here > 1 && here > topo_usable_cpus();
 }
 
-/* Local ranks follow the ranks' numbers. */
-static int fill(struct mapping *mapping)
+static bool resize(uint32_t **array, size_t count)
+{
+    uint32_t *grown = realloc(*array, count * sizeof(*grown));
+    *array = grown ? grown : *array;
+    return grown;
+}
+
+bool job_plan_reserve(struct job_plan *plan, uint32_t more, bool bound)
+{
+    size_t count = (size_t) plan->rank_count + more;
+    char **cpus = bound ? realloc(plan->cpus, (count + 1) * sizeof(*cpus)) : NULL;
+    if (cpus) {
+        cpus[plan->rank_count] = NULL;
+        plan->cpus = cpus;
+    }
+    return (cpus || !bound) && resize(&plan->node_of, count) && resize(&plan->app_of, count) &&
+           resize(&plan->local_rank_of, count);
+}
+
+/* Behind the ranks that are there. Local ranks follow the ranks' numbers, and those that the node
+ * has had. */
+static int append(struct mapping *mapping)
 {
     struct job_plan *plan = mapping->plan;
-    uint32_t *next = calloc(plan->node_count, sizeof(*next));
-    plan->node_of = calloc(mapping->count, sizeof(uint32_t));
-    plan->app_of = calloc(mapping->count, sizeof(uint32_t));
-    plan->local_rank_of = calloc(mapping->count, sizeof(uint32_t));
-    if (!next || !plan->node_of || !plan->app_of || !plan->local_rank_of) {
+    uint32_t first = plan->rank_count, count = first + mapping->count;
+    uint32_t *next = calloc((size_t) plan->node_count + 1, sizeof(*next));
+    if (!next || !job_plan_reserve(plan, mapping->count, mapping->cpus)) {
         free(next);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     for (uint32_t i = 0; i < mapping->count; i++) {
         const struct place *place = &mapping->places[i];
-        plan->node_of[place->rank] = place->node;
-        plan->app_of[place->rank] = place->app;
+        plan->node_of[first + place->rank] = place->node;
+        plan->app_of[first + place->rank] = place->app + (mapping->use ? mapping->use->app : 0);
     }
-    for (uint32_t rank = 0; rank < mapping->count; rank++) {
-        plan->local_rank_of[rank] = next[plan->node_of[rank]]++;
+    for (uint32_t rank = 0; rank < count; rank++) {
+        uint32_t local = next[plan->node_of[rank]]++;
+        plan->local_rank_of[rank] = rank < first ? plan->local_rank_of[rank] : local;
+    }
+    if (mapping->cpus) {
+        memcpy(plan->cpus + first, mapping->cpus, (mapping->count + 1) * sizeof(*plan->cpus));
+        free(mapping->cpus);
+        mapping->cpus = NULL;
     }
     free(next);
-    plan->rank_count = mapping->count;
-    plan->universe = plan->universe > plan->rank_count ? plan->universe : plan->rank_count;
-    plan->oversubscribed = is_oversubscribed(mapping);
+    plan->rank_count = count;
     return ORTE_SUCCESS;
 }
 
@@ -183,33 +205,41 @@ void mapping_end(struct mapping *mapping)
     free(mapping->places);
 }
 
+/* Ranks of the request, behind those of the plan. */
+static int map_ranks(struct mapping *mapping)
+{
+    static int (*const steps[])(struct mapping * mapping) = {mapping_begin, mapping_place,
+                                                             mapping_number, mapping_bind, append};
+    int status = ORTE_SUCCESS;
+    mapping->placement = &mapping->request->placement;
+    snprintf(mapping->reason, mapping->reason_size, "out of memory");
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && status == ORTE_SUCCESS; i++) {
+        status = steps[i](mapping);
+    }
+    if (status == ORTE_SUCCESS && !mapping->use) {
+        struct job_plan *plan = mapping->plan;
+        plan->universe = plan->universe > plan->rank_count ? plan->universe : plan->rank_count;
+        plan->oversubscribed = is_oversubscribed(mapping);
+    }
+    mapping_end(mapping);
+    return status;
+}
+
 int job_plan_map(struct job_plan *plan, const struct run_request *request, char *reason,
                  size_t reason_size)
 {
-    struct mapping mapping = {.request = request,
-                              .placement = &request->placement,
-                              .plan = plan,
-                              .reason = reason,
-                              .reason_size = reason_size};
-    snprintf(reason, reason_size, "out of memory");
-    int status = mapping_begin(&mapping);
-    if (status == ORTE_SUCCESS) {
-        status = mapping_place(&mapping);
-    }
-    if (status == ORTE_SUCCESS) {
-        status = mapping_number(&mapping);
-    }
-    if (status == ORTE_SUCCESS) {
-        status = fill(&mapping);
-    }
-    if (status == ORTE_SUCCESS) {
-        status = mapping_bind(&mapping);
-    }
-    if (status == ORTE_SUCCESS) {
-        plan->cpus = mapping.cpus;
-        mapping.cpus = NULL;
-    }
-    mapping_end(&mapping);
+    struct mapping mapping = {
+        .request = request, .plan = plan, .reason = reason, .reason_size = reason_size};
+    return map_ranks(&mapping);
+}
+
+int job_plan_extend(struct job_plan *plan, const struct run_request *request,
+                    const struct plan_use *use, uint32_t *unbound, char *reason, size_t reason_size)
+{
+    struct mapping mapping = {
+        .request = request, .plan = plan, .use = use, .reason = reason, .reason_size = reason_size};
+    int status = map_ranks(&mapping);
+    *unbound = status == ORTE_SUCCESS ? mapping.unbound : *unbound;
     return status;
 }
 

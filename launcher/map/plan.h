@@ -67,6 +67,9 @@ struct plan_use {
 int job_plan_extend(struct job_plan *plan, const struct run_request *request,
                     const struct plan_use *use, uint32_t *unbound, char *reason,
                     size_t reason_size) KEEL_MUST_CHECK;
+/* Memory for more ranks behind those of the plan, and for what they are bound to; the plan is as
+ * before. False: there is none. */
+bool job_plan_reserve(struct job_plan *plan, uint32_t more, bool bound) KEEL_MUST_CHECK;
 /* What ranks are bound to that nothing was said of one by one: objects of this level, LEVEL_NODE:
  * the whole node, or LEVEL_NONE. */
 enum { LEVEL_NONE = LEVEL_NODE + 1 };

@@ -98,7 +98,8 @@ tests_unit_launcher_map_test_mapping_SOURCES = tests/unit/launcher/map/test-mapp
 tests_unit_launcher_map_test_mapping_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 check_PROGRAMS += tests/unit/launcher/map/test-mapping-random
 tests_unit_launcher_map_test_mapping_random_SOURCES = tests/unit/launcher/map/test-mapping-random.c \
-	tests/unit/launcher/map/naive.h tests/unit/launcher/map/naive.c
+	tests/unit/launcher/map/naive.h tests/unit/launcher/map/naive.c \
+	tests/unit/launcher/map/naive_parts.h tests/unit/launcher/map/naive_extend.c
 tests_unit_launcher_map_test_mapping_random_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_front_test_stdio_SOURCES = tests/unit/launcher/front/test-stdio.c
 tests_unit_launcher_front_test_stdio_LDADD = tests/lib/libunit.la liblauncher.la libbase.la

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <tests/unit/launcher/map/naive.h>
+#include <tests/unit/launcher/map/naive_parts.h>
 
 enum { UNLIMITED = 1000000 };
 
@@ -16,7 +16,7 @@ struct row {
 
 /* --- words: processor, object --- */
 
-static unsigned processor_level(const struct naive *naive)
+unsigned naive_processor_level(const struct naive *naive)
 {
     return naive->request->placement.hwthreads ? TOPO_HWTHREAD : TOPO_CORE;
 }
@@ -33,7 +33,7 @@ static uint64_t threads_of(const struct topo *topo, unsigned level, uint32_t num
 }
 
 /* The objects of a level that have a usable processor, by logical number. */
-static uint32_t objects_of(const struct naive_node *node, unsigned level, uint64_t *objects)
+uint32_t naive_objects_of(const struct naive_node *node, unsigned level, uint64_t *objects)
 {
     uint32_t count = 0;
     for (uint32_t number = 0; number < NAIVE_THREADS; number++) {
@@ -49,7 +49,7 @@ static uint32_t processors_in(const struct naive *naive, const struct naive_node
                               uint64_t mask)
 {
     uint64_t processors[NAIVE_THREADS];
-    uint32_t all = objects_of(node, processor_level(naive), processors), count = 0;
+    uint32_t all = naive_objects_of(node, naive_processor_level(naive), processors), count = 0;
     for (uint32_t i = 0; i < all; i++) {
         count += (processors[i] & mask) != 0;
     }
@@ -60,7 +60,7 @@ static uint32_t processors_in(const struct naive *naive, const struct naive_node
 static uint64_t container(const struct naive_node *node, unsigned level, uint64_t mask)
 {
     uint64_t objects[NAIVE_THREADS];
-    uint32_t count = objects_of(node, level, objects);
+    uint32_t count = naive_objects_of(node, level, objects);
     for (uint32_t i = 0; i < count; i++) {
         if ((mask & ~objects[i]) == 0) {
             return objects[i];
@@ -97,7 +97,7 @@ static bool find_usable(const struct naive *naive, struct naive_node *node)
     uint32_t most = 0;
     uint64_t in_set = 0;
     for (uint32_t i = 0; i < node->topo->count; i++) {
-        uint32_t number = node->topo->threads[i].object[processor_level(naive)];
+        uint32_t number = node->topo->threads[i].object[naive_processor_level(naive)];
         most = number + 1 > most ? number + 1 : most;
         node->usable |= node->topo->threads[i].usable ? 1ull << i : 0;
     }
@@ -108,7 +108,7 @@ static bool find_usable(const struct naive *naive, struct naive_node *node)
         return false;
     }
     for (uint32_t number = 0; number < most; number++) {
-        in_set |= wanted[number] ? threads_of(node->topo, processor_level(naive), number) : 0;
+        in_set |= wanted[number] ? threads_of(node->topo, naive_processor_level(naive), number) : 0;
     }
     node->usable &= in_set;
     return node->usable != 0;
@@ -122,7 +122,7 @@ static uint32_t count_slots(const struct naive *naive, const struct topo *topo)
     bool seen[NAIVE_THREADS] = {false};
     uint32_t count = 0;
     for (uint32_t i = 0; i < topo->count; i++) {
-        uint32_t number = topo->threads[i].object[processor_level(naive)];
+        uint32_t number = topo->threads[i].object[naive_processor_level(naive)];
         count += topo->threads[i].usable && !seen[number];
         seen[number] |= topo->threads[i].usable;
     }
@@ -221,6 +221,9 @@ static bool find_row(struct naive *naive, const struct app_request *program, str
         struct naive_node *node = program->hosts.count
                                       ? find_node(naive, program->hosts.nodes[i].name)
                                       : &naive->nodes[i];
+        if (!node) {
+            return false;
+        }
         if (program->hosts.count) {
             uint32_t slots = request->oversubscribe ? 0 : program->hosts.nodes[i].slots;
             node->program_limit = slots ? slots : UNLIMITED;
@@ -239,7 +242,10 @@ static uint32_t limit_of(const struct naive *naive, const struct naive_node *nod
 {
     const struct run_request *request = naive->request;
     uint32_t limit = UNLIMITED;
-    if ((node->given && !request->oversubscribe) || request->no_oversubscribe) {
+    if (naive->use && naive->use->closed[node - naive->nodes]) {
+        return 0;
+    }
+    if ((node->given && !request->oversubscribe && !naive->use) || request->no_oversubscribe) {
         limit = node->slots;
     }
     return node->slots_max && node->slots_max < limit ? node->slots_max : limit;
@@ -257,7 +263,7 @@ static uint64_t pick(const struct naive *naive, const struct naive_node *node, u
 {
     uint32_t wanted = naive->request->placement.cpus_per_rank, found = 0;
     uint64_t processors[NAIVE_THREADS], picked = 0;
-    uint32_t count = objects_of(node, processor_level(naive), processors);
+    uint32_t count = naive_objects_of(node, naive_processor_level(naive), processors);
     if (processors_in(naive, node, object) < wanted) {
         object = node->usable;
     }
@@ -276,25 +282,33 @@ static bool fits(const struct naive *naive, const struct naive_node *node, uint6
     return naive->request->placement.cpus_per_rank == 0 || pick(naive, node, object) != 0;
 }
 
-/* The next object in turn that a rank may go to, behind the last one; 0: there is none. */
+/* The next object in turn that a rank may go to, behind the last one; 0: there is none. Of a job
+ * that runs, one of those with the fewest ranks. */
 static uint64_t next_in_turn(const struct naive *naive, const struct naive_node *node,
                              unsigned level)
 {
     uint64_t objects[NAIVE_THREADS];
-    uint32_t count = objects_of(node, level, objects), begin = 0;
+    uint32_t count = naive_objects_of(node, level, objects), begin = 0;
     for (uint32_t i = 0; i < count; i++) {
         begin = objects[i] == node->last ? i + 1 : begin;
     }
+    uint32_t fewest = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t object = objects[(begin + i) % count];
-        if (fits(naive, node, object)) {
-            return object;
+        uint32_t at = (begin + i) % count;
+        if (fits(naive, node, objects[at]) && node->load[at] < fewest) {
+            fewest = node->load[at];
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = (begin + i) % count;
+        if (fits(naive, node, objects[at]) && node->load[at] == fewest) {
+            return objects[at];
         }
     }
     return 0;
 }
 
-static unsigned map_level(const struct placement *placement)
+unsigned naive_map_level(const struct placement *placement)
 {
     bool object = placement->map_by == MAP_BY_OBJECT || placement->map_by == MAP_BY_PPR;
     return object ? placement->map_level : LEVEL_NODE;
@@ -303,17 +317,29 @@ static unsigned map_level(const struct placement *placement)
 static uint64_t find_object(const struct naive *naive, struct naive_node *node)
 {
     const struct placement *placement = &naive->request->placement;
-    uint64_t object = next_in_turn(naive, node, map_level(placement));
+    uint64_t object = next_in_turn(naive, node, naive_map_level(placement));
     if (!object && placement->overload) {
         node->taken = 0;
-        object = next_in_turn(naive, node, map_level(placement));
+        object = next_in_turn(naive, node, naive_map_level(placement));
     }
     return object;
+}
+
+/* Counts one rank on an object of the mapping, where ranks are added by object. */
+void naive_load_object(const struct naive *naive, struct naive_node *node, uint64_t object)
+{
+    uint64_t objects[NAIVE_THREADS];
+    uint32_t count = naive_objects_of(node, naive_map_level(&naive->request->placement), objects);
+    bool counts = naive->use && naive->request->placement.map_by == MAP_BY_OBJECT;
+    for (uint32_t i = 0; i < count && counts; i++) {
+        node->load[i] += objects[i] == object;
+    }
 }
 
 static void put(struct naive *naive, uint32_t program, uint32_t node, uint64_t object)
 {
     struct naive_node *at = &naive->nodes[node];
+    naive_load_object(naive, at, object);
     uint64_t own = naive->request->placement.cpus_per_rank ? pick(naive, at, object) : 0;
     at->taken |= own;
     at->last = object;
@@ -371,7 +397,7 @@ static uint32_t place_ppr(struct naive *naive, uint32_t program, const struct ro
     for (uint32_t i = 0; i < row->count; i++) {
         struct naive_node *node = &naive->nodes[row->nodes[i]];
         uint64_t objects[NAIVE_THREADS];
-        uint32_t count = objects_of(node, placement->map_level, objects);
+        uint32_t count = naive_objects_of(node, placement->map_level, objects);
         for (uint32_t object = 0; object < count; object++) {
             for (uint32_t n = 0; n < placement->per_object && wanted > 0; n++) {
                 if (below_limit(naive, node) && !fits(naive, node, objects[object]) &&
@@ -438,7 +464,8 @@ static uint64_t read_slot(const struct naive *naive, const struct naive_node *no
             continue;
         }
         for (uint32_t number = 0; number < NAIVE_THREADS; number++) {
-            uint64_t processor = threads_of(node->topo, processor_level(naive), number) & inside;
+            uint64_t processor =
+                threads_of(node->topo, naive_processor_level(naive), number) & inside;
             if (!processor) {
                 continue;
             }
@@ -505,7 +532,7 @@ static uint32_t count_wanted(const struct naive *naive, uint32_t program, const 
         uint32_t here = level > node->placed ? level - node->placed : 0;
         if (request->placement.map_by == MAP_BY_PPR) {
             here = request->placement.per_object *
-                   objects_of(node, request->placement.map_level, objects);
+                   naive_objects_of(node, request->placement.map_level, objects);
             here = app->per_node && app->per_node < here ? app->per_node : here;
         } else if (app->per_node) {
             here = app->per_node;
@@ -523,7 +550,7 @@ static uint32_t count_wanted(const struct naive *naive, uint32_t program, const 
     return sum > later ? sum - later : 0;
 }
 
-static bool map_program(struct naive *naive, uint32_t program)
+bool naive_map_program(struct naive *naive, uint32_t program)
 {
     const struct placement *placement = &naive->request->placement;
     const struct app_request *app = &naive->request->apps[program];
@@ -539,7 +566,8 @@ static bool map_program(struct naive *naive, uint32_t program)
     }
     for (uint32_t i = 0; i < row.count; i++) {
         uint64_t objects[NAIVE_THREADS];
-        if (objects_of(&naive->nodes[row.nodes[i]], map_level(placement), objects) == 0) {
+        if (naive_objects_of(&naive->nodes[row.nodes[i]], naive_map_level(placement), objects) ==
+            0) {
             return false;
         }
     }
@@ -548,7 +576,13 @@ static bool map_program(struct naive *naive, uint32_t program)
         return false;
     }
     if (placement->map_by == MAP_BY_PPR) {
-        return place_ppr(naive, program, &row, wanted) == 0;
+        uint32_t before = wanted + 1;
+        while (wanted > 0 && wanted < before) {
+            before = wanted;
+            wanted = place_ppr(naive, program, &row, wanted);
+            before = naive->use && naive->use->again ? before : wanted;
+        }
+        return wanted == 0;
     }
     uint32_t left = place(naive, program, &row, wanted);
     bool exact = app->count || app->per_node;
@@ -577,7 +611,7 @@ static bool number_turn(struct naive *naive, uint32_t program, uint32_t node, un
                         bool all)
 {
     uint64_t objects[NAIVE_THREADS];
-    uint32_t count = objects_of(&naive->nodes[node], level, objects);
+    uint32_t count = naive_objects_of(&naive->nodes[node], level, objects);
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         while (number_one(naive, program, node, objects[i])) {
@@ -609,13 +643,14 @@ static void number_program(struct naive *naive, uint32_t program, enum rank_by b
     }
 }
 
-static bool number(struct naive *naive)
+bool naive_number(struct naive *naive)
 {
     const struct placement *placement = &naive->request->placement;
     enum rank_by by = placement->rank_by;
     unsigned level = placement->rank_level;
     if (placement->map_by == MAP_BY_SEQ || placement->map_by == MAP_BY_RANKFILE) {
         memcpy(naive->ranks, naive->placed, sizeof(naive->ranks));
+        naive->numbered = naive->count;
         return true;
     }
     if (by == RANK_BY_DEFAULT) {
@@ -627,7 +662,7 @@ static bool number(struct naive *naive)
     if (by == RANK_BY_SLOT || by == RANK_BY_NODE) {
         level = LEVEL_NODE;
     } else if (by != RANK_BY_OBJECT && level == LEVEL_NODE) {
-        level = map_level(placement);
+        level = naive_map_level(placement);
     }
     for (uint32_t i = 0; i < naive->count; i++) {
         const struct naive_rank *rank = &naive->placed[i];
@@ -645,27 +680,49 @@ static bool number(struct naive *naive)
 
 /* --- binding --- */
 
-static uint32_t bound_to(const struct naive *naive, uint32_t node, uint64_t object)
+/* The object of a level that has the first of these threads; 0: none of them is usable. */
+uint64_t naive_first_object(const struct naive_node *node, unsigned level, uint64_t threads)
+{
+    uint64_t objects[NAIVE_THREADS], found = 0;
+    uint32_t count = naive_objects_of(node, level, objects);
+    for (uint32_t thread = 0; thread < NAIVE_THREADS && !found; thread++) {
+        for (uint32_t i = 0; i < count && (threads & 1ull << thread); i++) {
+            found |= objects[i] & 1ull << thread ? objects[i] : 0;
+        }
+    }
+    return found;
+}
+
+bool naive_lives(const struct naive *naive, uint32_t rank)
+{
+    return !naive->use || rank >= naive->first || !naive->use->ended[rank];
+}
+
+/* Living ranks that are bound to an object, or to something of which the first is in it. */
+static uint32_t bound_to(const struct naive *naive, uint32_t node, unsigned level, uint64_t object)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < naive->count; i++) {
-        count += naive->ranks[i].node == node && naive->ranks[i].bound == object;
+    for (uint32_t i = 0; i < naive->numbered; i++) {
+        const struct naive_rank *rank = &naive->ranks[i];
+        count += rank->node == node && rank->bound && naive_lives(naive, i) &&
+                 naive_first_object(&naive->nodes[node], level, rank->bound) == object;
     }
     return count;
 }
 
-static bool bind_one(struct naive *naive, struct naive_rank *rank, unsigned level)
+bool naive_bind_one(struct naive *naive, struct naive_rank *rank, unsigned level)
 {
     const struct placement *placement = &naive->request->placement;
     const struct naive_node *node = &naive->nodes[rank->node];
     uint64_t objects[NAIVE_THREADS], best = container(node, level, rank->object);
-    uint32_t count = objects_of(node, level, objects);
+    uint32_t count = naive_objects_of(node, level, objects);
     if (count == 0) {
         return placement->if_supported;
     }
     for (uint32_t i = 0; i < count && !container(node, level, rank->object); i++) {
-        if ((objects[i] & rank->object) && (!best || bound_to(naive, rank->node, objects[i]) <
-                                                         bound_to(naive, rank->node, best))) {
+        if ((objects[i] & rank->object) &&
+            (!best || bound_to(naive, rank->node, level, objects[i]) <
+                          bound_to(naive, rank->node, level, best))) {
             best = objects[i];
         }
     }
@@ -673,8 +730,13 @@ static bool bind_one(struct naive *naive, struct naive_rank *rank, unsigned leve
         return false;
     }
     uint32_t processors = processors_in(naive, node, best);
+    if (naive->use && !placement->overload &&
+        bound_to(naive, rank->node, level, best) >= processors) {
+        naive->unbound++;
+        return true;
+    }
     rank->bound = best;
-    return placement->overload || bound_to(naive, rank->node, best) <= processors;
+    return placement->overload || bound_to(naive, rank->node, level, best) <= processors;
 }
 
 /* More ranks than counted slots, and nobody has allowed it. */
@@ -696,6 +758,7 @@ static bool bind_all(struct naive *naive)
     }
     any &= own && placement->map_by == MAP_BY_RANKFILE ? true : placement->bind;
     if (!own && !placement->bind_given && !placement->bind) {
+        naive->binds = placement->cpu_set;
         for (uint32_t i = 0; placement->cpu_set && i < naive->count; i++) {
             naive->ranks[i].bound = naive->nodes[naive->ranks[i].node].usable;
         }
@@ -703,9 +766,10 @@ static bool bind_all(struct naive *naive)
     }
     bool binds = own ? any : placement->bind;
     naive->dropped = binds && is_dropped(naive);
+    naive->binds = binds && !naive->dropped;
     for (uint32_t i = 0; binds && !naive->dropped && i < naive->count; i++) {
         naive->ranks[i].bound = own ? naive->ranks[i].own : 0;
-        if (!own && !bind_one(naive, &naive->ranks[i], placement->bind_level)) {
+        if (!own && !naive_bind_one(naive, &naive->ranks[i], placement->bind_level)) {
             return false;
         }
     }
@@ -716,7 +780,7 @@ bool naive_map(struct naive *naive)
 {
     bool right = find_nodes(naive);
     for (uint32_t program = 0; right && program < naive->request->app_count; program++) {
-        right = map_program(naive, program);
+        right = naive_map_program(naive, program);
     }
-    return right && number(naive) && bind_all(naive);
+    return right && naive_number(naive) && bind_all(naive);
 }

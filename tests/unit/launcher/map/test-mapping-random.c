@@ -1,6 +1,6 @@
-/* Random command lines on random nodes: job_plan_* and the naive mapper agree, and what the page
- * promises holds. "test-mapping-random COUNT [FIRST]" takes COUNT inputs, each made of its number;
- * COUNT 1 prints its input. */
+/* Random command lines on random nodes, and programs that are added to what they give: job_plan_*
+ * and the naive mapper agree, and what the page promises holds. "test-mapping-random COUNT [FIRST]"
+ * takes COUNT inputs, each made of its number; COUNT 1 prints its input. */
 #include <config.h>
 
 #include <launcher/map/plan.h>
@@ -11,7 +11,7 @@
 #include <tests/unit/launcher/map/naive.h>
 #include <unistd.h>
 
-enum { LINE = 1024, REASON = 512, WORDS = 64, USUAL_COUNT = 10000 };
+enum { LINE = 1024, REASON = 512, WORDS = 64, USUAL_COUNT = 10000, OS_MAX = 6000 };
 
 struct input {
     struct topo topos[NAIVE_NODES];
@@ -20,6 +20,7 @@ struct input {
     char names[NAIVE_NODES][16];
     uint32_t node_count;
     char line[LINE];
+    char job[LINE]; /* the line of the job, while line is that of ranks that are added to it */
 };
 
 static uint64_t state;
@@ -103,8 +104,10 @@ static void make_topo(struct topo *topo)
     }
     bool masked = one_in(3);
     uint32_t stride = one_in(2) ? 1 : 5, kept = from_to(0, topo->count - 1);
+    uint32_t first = one_in(4) ? 5000 : 0;
     for (uint32_t i = 0; i < topo->count; i++) {
-        topo->threads[i].os = (i * stride) % NAIVE_THREADS; /* 64 is prime to 5: none comes twice */
+        topo->threads[i].os =
+            first + (i * stride) % NAIVE_THREADS; /* 64 is prime to 5: none comes twice */
         topo->threads[i].usable = !masked || i == kept || !one_in(3);
     }
     topo->quota = one_in(6) ? from_to(1, 4) : 0;
@@ -290,6 +293,28 @@ static void make_input(struct input *input, uint64_t seed)
     make_programs(input);
 }
 
+/* Ranks that are added have mapping, ranking and binding of their own, and the job's processors. */
+static void make_addition(struct input *input, const struct placement *job)
+{
+    bool named, object;
+    memcpy(input->job, input->line, LINE);
+    input->line[0] = '\0';
+    unsigned level = make_map(input, &named, &object);
+    uint32_t processors = one_in(3) ? from_to(1, 4) : 0;
+    make_rank(input, level);
+    make_bind(input, processors > 0, false);
+    say(input, job->hwthreads ? " --use-hwthread-cpus" : "");
+    say(input, processors ? " --cpus-per-proc %u" : "", processors);
+    say(input, one_in(8) ? " --nooversubscribe" : "");
+    say(input, one_in(8) ? " --nolocal" : "");
+    say(input, job->cpu_set ? " --cpu-set %s" : "", job->cpu_set);
+    if (one_in(3)) {
+        make_hosts(input);
+    }
+    say(input, one_in(4) ? " -N %u" : "", from_to(1, 4));
+    say(input, " -n %u added", from_to(1, 8));
+}
+
 /* --- what both make of it --- */
 
 static const struct input *shown;
@@ -299,7 +324,8 @@ static void complain(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    printf("# input %llu: keelrun %s\n# ", (unsigned long long) shown_number, shown->line);
+    printf("# input %llu: keelrun %s%s%s\n# ", (unsigned long long) shown_number, shown->job,
+           shown->job[0] ? "; added: " : "", shown->line);
     vprintf(format, arguments);
     va_end(arguments);
     putchar('\n');
@@ -337,10 +363,11 @@ static bool plan_it(struct input *input, const struct run_request *request, stru
 /* Threads of the kernel's numbers "0,2-5". */
 static uint64_t threads_named(const struct topo *topo, const char *cpus)
 {
-    bool flags[256] = {false};
+    static bool flags[OS_MAX];
+    memset(flags, 0, sizeof(flags));
     const char *wrong;
     uint64_t mask = 0;
-    if (!*cpus || !topo_list_parse(cpus, flags, 256, &wrong)) {
+    if (!*cpus || !topo_list_parse(cpus, flags, OS_MAX, &wrong)) {
         return 0;
     }
     for (uint32_t i = 0; i < topo->count; i++) {
@@ -366,11 +393,11 @@ static bool compare_rank(const struct job_plan *plan, const struct naive *naive,
 
 static bool compare(const struct job_plan *plan, const struct naive *naive)
 {
-    bool same = plan->rank_count == naive->count;
+    bool same = plan->rank_count == naive->numbered;
     if (!same) {
-        complain("%u ranks; the naive mapper has %u", plan->rank_count, naive->count);
+        complain("%u ranks; the naive mapper has %u", plan->rank_count, naive->numbered);
     }
-    for (uint32_t rank = 0; rank < naive->count && same; rank++) {
+    for (uint32_t rank = 0; rank < naive->numbered && same; rank++) {
         same = compare_rank(plan, naive, rank);
     }
     if (same && naive->dropped != (plan->note != NULL)) {
@@ -464,11 +491,82 @@ static bool check_properties(const struct job_plan *plan, const struct run_reque
     return right;
 }
 
-/* --- all of them --- */
+/* --- ranks that are added --- */
 
 struct tally {
-    unsigned planned, refused, bound;
+    unsigned planned, refused, bound, added, full, unbound;
 };
+
+/* Some ranks have ended, some nodes are closed. */
+static void make_use(struct naive_use *use, const struct job_plan *plan, uint32_t program)
+{
+    *use = (struct naive_use){.program = program, .again = one_in(2)};
+    bool ended = one_in(2), closed = one_in(4);
+    for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
+        use->ended[rank] = ended && one_in(3);
+    }
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        use->closed[node] = closed && one_in(3);
+    }
+}
+
+static bool in_order(const struct job_plan *plan)
+{
+    uint32_t next[NAIVE_NODES] = {0};
+    bool right = true;
+    for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
+        right &= plan->local_rank_of[rank] == next[plan->node_of[rank]]++;
+    }
+    if (!right) {
+        complain("local ranks are out of order");
+    }
+    return right;
+}
+
+/* What both make of one program more. */
+static bool try_addition(struct input *input, struct naive *naive, struct job_plan *plan,
+                         uint32_t program, struct tally *tally)
+{
+    struct run_request request;
+    struct naive_use use;
+    char reason[REASON] = "";
+    uint32_t unbound = 0, before = plan->rank_count;
+    make_addition(input, &naive->request->placement);
+    make_use(&use, plan, program);
+    if (!parse(input, &request, reason)) {
+        complain("it is refused: %s", reason);
+        return false;
+    }
+    struct plan_use given = {.ended = use.ended,
+                             .ended_count = plan->rank_count,
+                             .closed = use.closed,
+                             .app = program,
+                             .again = use.again};
+    const struct run_request *job = naive->request;
+    naive->use = &use;
+    naive->request = &request;
+    bool fits = job_plan_extend(plan, &request, &given, &unbound, reason, REASON) == ORTE_SUCCESS;
+    bool right = naive_extend(naive) == fits;
+    if (!right) {
+        complain("%s; the naive mapper says otherwise", fits ? "it fits" : reason);
+    } else if (!fits) {
+        right = plan->rank_count == before;
+    } else {
+        right = in_order(plan) && compare(plan, naive);
+        if (right && unbound != naive->unbound) {
+            complain("%u are not bound; the naive mapper has %u", unbound, naive->unbound);
+            right = false;
+        }
+    }
+    tally->added += fits;
+    tally->full += !fits;
+    tally->unbound += fits && unbound > 0;
+    naive->request = job;
+    run_request_fini(&request);
+    return right;
+}
+
+/* --- all of them --- */
 
 static bool try_input(uint64_t number, struct tally *tally)
 {
@@ -493,6 +591,10 @@ static bool try_input(uint64_t number, struct tally *tally)
         complain("%s; the naive mapper says otherwise", planned ? "it fits" : reason);
     } else if (planned) {
         right = compare(&plan, &naive) && check_properties(&plan, &request);
+    }
+    uint32_t refused = tally->full;
+    for (uint32_t i = 0; i < 2 && planned && right && refused == tally->full; i++) {
+        right = try_addition(&input, &naive, &plan, (uint32_t) request.app_count + i, tally);
     }
     tally->planned += planned;
     tally->refused += !planned;
@@ -537,9 +639,13 @@ int main(int argc, char **argv)
     (void) rmdir(folder);
     printf("# %u fit, of which %u are bound; %u do not\n", tally.planned, tally.bound,
            tally.refused);
+    printf("# ranks were added %u times, %u times not; %u times some are not bound\n", tally.added,
+           tally.full, tally.unbound);
     printf("%sok 1 - the naive mapper agrees on %llu inputs\n", wrong ? "not " : "",
            (unsigned long long) count);
-    bool both = count < 100 || (tally.bound > count / 10 && tally.refused > count / 10);
+    bool both = count < 100 ||
+                (tally.bound > count / 10 && tally.refused > count / 10 &&
+                 tally.added > count / 10 && tally.full > count / 50 && tally.unbound > count / 50);
     printf("%sok 2 - many of them fit, and many do not\n1..2\n", both ? "" : "not ");
     return wrong || !both ? EXIT_FAILURE : EXIT_SUCCESS;
 }
