@@ -20,6 +20,12 @@ static bool may_add(struct pmi1_spawn *spawn, size_t size)
     return spawn->items <= PMI1_SPAWN_ITEMS_MAX && spawn->bytes <= PMI1_SPAWN_BYTES_MAX;
 }
 
+static void take_back(struct pmi1_spawn *spawn, size_t size)
+{
+    spawn->items--;
+    spawn->bytes -= size + 1;
+}
+
 /* In the place of an older one, which counts no more. */
 static int set_string(struct pmi1_spawn *spawn, char **string, const char *value)
 {
@@ -28,23 +34,30 @@ static int set_string(struct pmi1_spawn *spawn, char **string, const char *value
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     if (*string) {
-        spawn->items--;
-        spawn->bytes -= strlen(*string) + 1;
+        take_back(spawn, strlen(*string));
         free(*string);
     }
     *string = copy;
     return ORTE_SUCCESS;
 }
 
-/* "KEY=VALUE", in the place of an older one of that key. */
+/* "KEY=VALUE", in the place of an older one of that key, which counts no more. */
 static int set_pair(struct pmi1_spawn *spawn, char ***pairs, const char *key, const char *value)
 {
+    const char *old = strings_value(*pairs, key);
     size_t size = strlen(key) + strlen(value) + 2;
+    size_t old_size = old ? strlen(key) + strlen(old) + 2 : 0;
     char *pair = may_add(spawn, size) ? malloc(size) : NULL;
     if (pair) {
         snprintf(pair, size, "%s=%s", key, value);
     }
-    return pair && strings_set(pairs, pair) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    if (!pair || !strings_set(pairs, pair)) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (old_size > 0) {
+        take_back(spawn, old_size);
+    }
+    return ORTE_SUCCESS;
 }
 
 /* --- the info --- */
@@ -125,16 +138,19 @@ static int take_argument(struct pmi1_spawn *spawn, struct spawn_wish *wish, cons
 static int take_pair(struct pmi1_spawn *spawn, const char *line, bool *known)
 {
     const char *value;
-    int status = ORTE_ERR_BAD_PARAM;
+    const int wrong = ORTE_ERR_BAD_PARAM;
     *known = true;
-    if ((value = numbered(line, "preput_key_")) || (value = numbered(line, "info_key_"))) {
-        return strchr(value, '=') ? ORTE_ERR_BAD_PARAM : set_string(spawn, &spawn->key, value);
+    if ((value = numbered(line, "preput_key_"))) {
+        return strchr(value, '=') ? wrong : set_string(spawn, &spawn->put_key, value);
+    }
+    if ((value = numbered(line, "info_key_"))) {
+        return strchr(value, '=') ? wrong : set_string(spawn, &spawn->info_key, value);
     }
     if ((value = numbered(line, "preput_val_"))) {
-        return spawn->key ? set_pair(spawn, &spawn->puts, spawn->key, value) : status;
+        return spawn->put_key ? set_pair(spawn, &spawn->puts, spawn->put_key, value) : wrong;
     }
     if ((value = numbered(line, "info_val_"))) {
-        return spawn->key ? take_info(spawn, spawn->key, value) : status;
+        return spawn->info_key ? take_info(spawn, spawn->info_key, value) : wrong;
     }
     *known = false;
     return ORTE_SUCCESS;
@@ -209,6 +225,7 @@ void pmi1_spawn_fini(struct pmi1_spawn *spawn)
     }
     free(spawn->wishes);
     strings_free(spawn->puts);
-    free(spawn->key);
+    free(spawn->put_key);
+    free(spawn->info_key);
     *spawn = (struct pmi1_spawn){0};
 }

@@ -10,7 +10,8 @@ struct pmi1_spawn {
     struct spawn_wish *wishes; /* owned: one for each block */
     uint32_t count;
     char **puts;       /* owned: KEY=VALUE for the new ranks' key-value space */
-    char *key;         /* owned: of the pair whose value comes next; NULL: none */
+    char *put_key;     /* owned: of the pair of puts whose value comes next; NULL: none */
+    char *info_key;    /* owned: the same of the info */
     uint32_t items;    /* strings in all of this ... */
     size_t bytes;      /* ... and what they take */
     int total, so_far; /* blocks that there are to be; the one that was read last */

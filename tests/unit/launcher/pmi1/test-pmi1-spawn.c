@@ -95,6 +95,30 @@ START_TEST(test_what_lacks_something)
 }
 END_TEST
 
+START_TEST(test_pairs)
+{
+    ck_assert_int_eq(block("nprocs=1;execname=c;preput_key_0=A;info_key_0=host;preput_val_0=1;"
+                           "info_val_0=n1;info_key_1=path;info_val_1=/p"),
+                     ORTE_SUCCESS);
+    ck_assert_str_eq(spawn.puts[0], "A=1");
+    ck_assert_str_eq(strings_value(spawn.wishes[0].info, "host"), "n1");
+    ck_assert_int_eq(take("preput_key_1=A;preput_val_1=222"), ORTE_SUCCESS);
+    size_t bytes = spawn.bytes;
+    uint32_t items = spawn.items;
+    for (int i = 0; i < 2 * PMI1_SPAWN_ITEMS_MAX; i++) { /* one pair, no more of it */
+        ck_assert_int_eq(pmi1_spawn_line(&spawn, "preput_val_1=222"), ORTE_SUCCESS);
+    }
+    ck_assert_uint_eq(spawn.bytes, bytes);
+    ck_assert_uint_eq(spawn.items, items);
+    ck_assert_uint_eq(strings_count(spawn.puts), 1);
+    pmi1_spawn_fini(&spawn);
+    ck_assert_int_eq(block("nprocs=1;preput_key_0=A;info_val_0=n1"), ORTE_ERR_BAD_PARAM);
+    pmi1_spawn_fini(&spawn);
+    ck_assert_int_eq(block("nprocs=1;info_key_0=host;preput_val_0=n1"), ORTE_ERR_BAD_PARAM);
+    pmi1_spawn_fini(&spawn);
+}
+END_TEST
+
 START_TEST(test_too_much)
 {
     int status = block("nprocs=1"), count = 0;
@@ -118,4 +142,5 @@ START_TEST(test_too_much)
 }
 END_TEST
 
-UNIT_MAIN("pmi1_spawn", test_two_programs, test_places, test_what_lacks_something, test_too_much)
+UNIT_MAIN("pmi1_spawn", test_two_programs, test_places, test_what_lacks_something, test_pairs,
+          test_too_much)
