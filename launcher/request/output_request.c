@@ -106,15 +106,16 @@ static int set_files(struct output_request *output, enum output_files files, con
                      char *reason, size_t size)
 {
     char *name = strdup(text);
-    output->files = files;
-    output->no_copy = output->no_jobid = false;
-    int status = name ? take_qualifiers(output, name, reason, size) : ORTE_ERR_OUT_OF_RESOURCE;
+    struct output_request set = *output;
+    set.files = files;
+    set.no_copy = set.no_jobid = false;
+    int status = name ? take_qualifiers(&set, name, reason, size) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_SUCCESS && !*name) {
         snprintf(reason, size,
                  files == OUTPUT_FILES_DIR ? "a folder is needed" : "a file is needed");
         status = ORTE_ERR_BAD_PARAM;
     }
-    if (status == ORTE_SUCCESS && output->files == OUTPUT_FILES_PATTERN) {
+    if (status == ORTE_SUCCESS && set.files == OUTPUT_FILES_PATTERN) {
         status = check_pattern(name, reason, size);
     }
     if (status != ORTE_SUCCESS) {
@@ -122,7 +123,8 @@ static int set_files(struct output_request *output, enum output_files files, con
         return status;
     }
     free(output->path);
-    output->path = name;
+    set.path = name;
+    *output = set;
     return ORTE_SUCCESS;
 }
 

@@ -79,6 +79,12 @@ START_TEST(mistakes_are_named)
     refuse("file=a%:pattern", "'%' in the pattern");
     refuse("file=a%q:pattern", "'%q' in the pattern");
     refuse("file=%%%:pattern", "'%' in the pattern");
+    parse("dir=a:nojobid");
+    ck_assert_int_eq(output_parse(&output, "file=b:nocopy,x", &merge, reason, sizeof(reason)),
+                     ORTE_ERR_BAD_PARAM);
+    ck_assert(output.files == OUTPUT_FILES_DIR && output.no_jobid && !output.no_copy);
+    ck_assert_str_eq(output.path, "a");
+    output_request_fini(&output);
 }
 END_TEST
 
