@@ -142,10 +142,12 @@ static int take_ppr(struct placing *placing, const char *value)
     char words[64];
     const char *colon = strchr(value, ':');
     bool node = colon && (strcasecmp(colon, ":n") == 0 || strcasecmp(colon, ":node") == 0);
-    snprintf(words, sizeof(words), "ppr:%.*s%s", colon ? (int) (colon - value) : 32, value,
-             node    ? ":node"
-             : colon ? colon
-                     : "");
+    size_t size = colon ? (size_t) (colon - value) : strlen(value);
+    int length = snprintf(words, sizeof(words), "ppr:%.*s%s", (int) size, value,
+                          node ? ":node" : value + size);
+    if (length < 0 || (size_t) length >= sizeof(words)) {
+        return fail(placing, ORTE_ERR_BAD_PARAM, "ppr=%s: N:OBJECT is needed", value);
+    }
     bool limit = strings_value(placing->info, "map_by");
     struct placement before = placing->wish.placement;
     int status = map_by(placing, words, "ppr", value);

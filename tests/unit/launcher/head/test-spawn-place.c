@@ -197,6 +197,9 @@ START_TEST(test_what_is_not_known_is_refused)
     refused("map_by=ppr:0:node: '0'", "1 map_by=ppr:0:node");
     refused("ppr=1:socke: 'socke': node, ", "1 ppr=1:socke");
     refused("ppr=x:n: 'x'", "1 ppr=x:n");
+    refused(
+        "ppr=1:core0000000000000000000000000000000000000000000000000000000000: N:OBJECT is needed",
+        "1 ppr=1:core0000000000000000000000000000000000000000000000000000000000");
     refused("ppr=1:core: with map_by N:node is possible", "1 map_by=node ppr=1:core");
     refused("the processors of node n0 are not known", "1 map_by=core");
     refused("bind_to=core: this info key is not supported", "1 bind_to=core");
