@@ -74,10 +74,19 @@ int rml_cast_set_children(struct rml_cast *cast, const uint32_t *vpids, uint32_t
     return ORTE_SUCCESS;
 }
 
+void rml_cast_begin(struct rml_cast *cast, uint64_t last)
+{
+    cast->last = cast->floor = cast->told = last;
+    for (uint32_t i = 0; i < cast->child_count; i++) {
+        struct rml_cast_child *child = &cast->children[i];
+        *child = (struct rml_cast_child){.vpid = child->vpid, .sent = last, .done = last};
+    }
+}
+
 int rml_cast_join(struct rml_cast *cast, uint32_t vpid, uint64_t last, uint64_t done)
 {
     struct rml_cast_child *child = find(cast, vpid);
-    if (last > cast->last || last < cast->floor || done > last) {
+    if (last < cast->floor || done > last) {
         return ORTE_ERR_BAD_PARAM;
     }
     if (!child) {

@@ -43,8 +43,12 @@ void rml_cast_fini(struct rml_cast *cast, struct list *items);
  * have joined, but for those of the first call: nothing was sent yet. */
 int rml_cast_set_children(struct rml_cast *cast, const uint32_t *vpids, uint32_t count,
                           uint32_t lost) KEEL_MUST_CHECK;
+/* This daemon is new in a tree that stands, and begins behind the broadcast of this number, as all
+ * below it do; none of them has joined yet. */
+void rml_cast_begin(struct rml_cast *cast, uint64_t last);
 /* A daemon below has everything up to last, and all below it up to done. It may be one that this
- * daemon did not know to be its child. ORTE_ERR_BAD_PARAM: it cannot be. */
+ * daemon did not know to be its child, and one that is new may begin with what is still on its way
+ * here. ORTE_ERR_BAD_PARAM: it cannot be. */
 int rml_cast_join(struct rml_cast *cast, uint32_t vpid, uint64_t last,
                   uint64_t done) KEEL_MUST_CHECK;
 /* A child and all below it have everything up to done. False: it cannot be. */

@@ -292,6 +292,18 @@ void rml_xcast_children(struct rml *rml, uint32_t lost)
     }
 }
 
+struct rml_casts rml_last_casts(const struct rml *rml)
+{
+    const struct rml_cast *casts = rml->xcast->casts;
+    return (struct rml_casts){casts[OOB_CONTROL].last, casts[OOB_APP].last};
+}
+
+void rml_begin_casts(struct rml *rml, const struct rml_casts *last)
+{
+    rml_cast_begin(&rml->xcast->casts[OOB_CONTROL], last->control);
+    rml_cast_begin(&rml->xcast->casts[OOB_APP], last->app);
+}
+
 void rml_xcast_join(struct rml *rml)
 {
     orte_process_name_t parent = parent_of_me(rml);

@@ -191,6 +191,18 @@ void rml_route_tree(struct rml *rml, uint32_t count)
     rml_xcast_children(rml, UINT32_MAX);
 }
 
+int rml_grow_tree(struct rml *rml, uint32_t count)
+{
+    pthread_mutex_lock(&rml->lock);
+    int status = rml_tree_grow(&rml->route.tree, count);
+    rml_poke_all_locked(rml);
+    pthread_mutex_unlock(&rml->lock);
+    if (status == ORTE_SUCCESS) {
+        rml_xcast_children(rml, UINT32_MAX);
+    }
+    return status;
+}
+
 /* Frames for ranks of a job that have never had a link. */
 struct waiting {
     orte_jobid_t job;

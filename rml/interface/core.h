@@ -87,6 +87,19 @@ int rml_connect(struct rml *rml, const char *contact, enum oob_key key, uint64_t
 void rml_route_default(struct rml *rml, const orte_process_name_t *daemon);
 /* Daemons: the tree of count daemons of my job family (vpids 0 to count - 1). */
 void rml_route_tree(struct rml *rml, uint32_t count);
+/* The same for one that stands, which grows to count daemons: who was there keeps its parent. On
+ * the loop. */
+int rml_grow_tree(struct rml *rml, uint32_t count) KEEL_MUST_CHECK;
+/* Where the broadcasts over the tree are: the number of the last, for control and for application
+ * messages. */
+struct rml_casts {
+    uint64_t control, app;
+};
+/* In vpid 0, on the loop. */
+struct rml_casts rml_last_casts(const struct rml *rml);
+/* Daemons, on the loop: this one is new in a tree that stands, and gets what comes behind these,
+ * once it has a parent (rml_rejoin). */
+void rml_begin_casts(struct rml *rml, const struct rml_casts *last);
 /* Daemons: rank i of the job lives with daemon daemon_of[i] (copied). A NULL array removes it. */
 int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size,
                   const uint32_t *daemon_of) KEEL_MUST_CHECK;

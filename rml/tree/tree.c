@@ -88,6 +88,23 @@ void rml_tree_fini(struct rml_tree *tree)
     tree->lost_count = 0;
 }
 
+int rml_tree_grow(struct rml_tree *tree, uint32_t count)
+{
+    if (count < tree->count) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    bool *lost = tree->lost ? realloc(tree->lost, count * sizeof(*lost)) : NULL;
+    if (tree->lost && !lost) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    tree->lost = lost;
+    for (uint32_t vpid = tree->count; lost && vpid < count; vpid++) {
+        lost[vpid] = false;
+    }
+    tree->count = count;
+    return ORTE_SUCCESS;
+}
+
 int rml_tree_lose(struct rml_tree *tree, uint32_t vpid)
 {
     if (vpid == 0 || vpid >= tree->count) {

@@ -15,6 +15,8 @@ struct rml_tree {
 
 void rml_tree_init(struct rml_tree *tree, uint32_t radix, uint32_t count);
 void rml_tree_fini(struct rml_tree *tree);
+/* To count daemons, which are no fewer than before. Nobody's parent changes. */
+int rml_tree_grow(struct rml_tree *tree, uint32_t count) KEEL_MUST_CHECK;
 /* ORTE_EXISTS: it is lost already; ORTE_ERR_BAD_PARAM: the root, or nobody; or
  * ORTE_ERR_OUT_OF_RESOURCE. */
 int rml_tree_lose(struct rml_tree *tree, uint32_t vpid) KEEL_MUST_CHECK;

@@ -121,6 +121,44 @@ START_TEST(orphans_go_on_where_they_were)
 }
 END_TEST
 
+/* A daemon that is new, 7, begins behind 4, of which its parent has taken 3 so far. One below it,
+ * 15, is new as well. */
+START_TEST(newcomers_begin_where_the_tree_is)
+{
+    begin((uint32_t[]){1}, 1);
+    take(3);
+    expect_due(1, 1, 3);
+    ck_assert(rml_cast_raise(&cast, 1, 3));
+    ck_assert_uint_eq(pruned(), 3);
+    ck_assert_int_eq(rml_cast_set_children(&cast, (uint32_t[]){1, 7}, 2, UINT32_MAX), ORTE_SUCCESS);
+    ck_assert_int_eq(rml_cast_join(&cast, 7, 4, 4), ORTE_SUCCESS);
+    take(3);
+    expect_due(7, 5, 6); /* which it has */
+    ck_assert(rml_cast_raise(&cast, 1, 6) && !rml_cast_raise(&cast, 7, 7));
+    ck_assert_uint_eq(pruned(), 4);
+    ck_assert(rml_cast_raise(&cast, 7, 6));
+    ck_assert_uint_eq(pruned(), 6);
+    rml_cast_fini(&cast, &over);
+}
+END_TEST
+
+START_TEST(a_newcomer_waits_for_those_below)
+{
+    begin((uint32_t[]){15}, 1);
+    rml_cast_begin(&cast, 4);
+    ck_assert(!rml_cast_is_next(&cast, 4) && rml_cast_is_next(&cast, 5));
+    take(1);
+    expect_due(15, 1, 0); /* it has not joined */
+    ck_assert_uint_eq(pruned(), 4);
+    ck_assert_int_eq(rml_cast_join(&cast, 15, 3, 3), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(rml_cast_join(&cast, 15, 4, 4), ORTE_SUCCESS);
+    expect_due(15, 5, 5);
+    ck_assert(rml_cast_raise(&cast, 15, 5));
+    ck_assert_uint_eq(pruned(), 5);
+    rml_cast_fini(&cast, &over);
+}
+END_TEST
+
 /* An orphan may come before this daemon knows that the one between is lost. */
 START_TEST(an_orphan_may_come_early)
 {
@@ -167,7 +205,6 @@ START_TEST(nonsense_is_refused)
     expect_due(1, 1, 4);
     ck_assert(!rml_cast_raise(&cast, 1, 5)); /* never sent */
     ck_assert(!rml_cast_raise(&cast, 9, 1)); /* nobody's child */
-    ck_assert_int_eq(rml_cast_join(&cast, 3, 5, 0), ORTE_ERR_BAD_PARAM);
     ck_assert_int_eq(rml_cast_join(&cast, 3, 2, 3), ORTE_ERR_BAD_PARAM);
     ck_assert(rml_cast_raise(&cast, 1, 4) && rml_cast_raise(&cast, 2, 4));
     ck_assert_uint_eq(pruned(), 4);
@@ -178,5 +215,6 @@ END_TEST
 
 UNIT_MAIN("rml/cast", each_child_gets_each_once_in_order, only_the_next_is_taken,
           kept_until_all_below_have_it, kept_while_it_is_delivered_here,
-          orphans_go_on_where_they_were, an_orphan_may_come_early,
+          orphans_go_on_where_they_were, newcomers_begin_where_the_tree_is,
+          a_newcomer_waits_for_those_below, an_orphan_may_come_early,
           who_came_early_stays_through_other_losses, nonsense_is_refused)

@@ -243,7 +243,29 @@ START_TEST(the_living_stay_one_tree)
 }
 END_TEST
 
-UNIT_MAIN("rml/tree", binary_tree_by_hand, ternary_tree_by_hand, chain_and_star,
-          children_know_their_parent, every_way_arrives, huge_numbers_do_not_overflow,
-          repaired_binary_tree_by_hand, repaired_ternary_tree_by_hand, repaired_chain_and_star,
-          the_root_and_strangers_are_not_lost, the_living_stay_one_tree)
+/* Whoever was there keeps its parent, and stays lost or not. */
+START_TEST(a_tree_grows_at_its_end)
+{
+    for (uint32_t radix = 1; radix <= 4; radix++) {
+        struct rml_tree small = tree_without(radix, 6, (uint32_t[]){2}, 1);
+        struct rml_tree tree = tree_without(radix, 6, (uint32_t[]){2}, 1);
+        ck_assert_int_eq(rml_tree_grow(&tree, 5), ORTE_ERR_BAD_PARAM);
+        ck_assert_int_eq(rml_tree_grow(&tree, 20), ORTE_SUCCESS);
+        ck_assert_int_eq(rml_tree_lose(&tree, 19), ORTE_SUCCESS);
+        uint32_t below = 0;
+        for (uint32_t vpid = 0; vpid < 20; vpid++) {
+            ck_assert(rml_tree_is_lost(&tree, vpid) == (vpid == 2 || vpid == 19));
+            ck_assert(vpid >= 6 || rml_tree_parent(&tree, vpid) == rml_tree_parent(&small, vpid));
+            below += rml_tree_is_lost(&tree, vpid) ? 0 : rml_tree_children(&tree, vpid, NULL, 0);
+        }
+        ck_assert_uint_eq(below, 20 - 2 - 1);
+        rml_tree_fini(&small);
+        rml_tree_fini(&tree);
+    }
+}
+END_TEST
+
+UNIT_MAIN("rml/tree", a_tree_grows_at_its_end, binary_tree_by_hand, ternary_tree_by_hand,
+          chain_and_star, children_know_their_parent, every_way_arrives,
+          huge_numbers_do_not_overflow, repaired_binary_tree_by_hand, repaired_ternary_tree_by_hand,
+          repaired_chain_and_star, the_root_and_strangers_are_not_lost, the_living_stay_one_tree)

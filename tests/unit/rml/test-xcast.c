@@ -201,6 +201,79 @@ START_TEST(daemons_speak_to_daemons)
 }
 END_TEST
 
+static void grow_to_three(struct node *node, void *arg)
+{
+    (void) arg;
+    ck_assert_int_eq(rml_grow_tree(node->rml, 3), ORTE_SUCCESS);
+}
+
+static void note_casts(struct node *node, void *last)
+{
+    *(struct rml_casts *) last = rml_last_casts(node->rml);
+}
+
+static void begin_casts(struct node *node, void *last)
+{
+    rml_begin_casts(node->rml, last);
+}
+
+/* Of a stream of orders, those with these numbers. */
+static void order_some(uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        ck_assert_int_eq(
+            rml_xcast_give(daemons[0].rml, daemons[0].name.jobid, RML_TAG_LAUNCH, buffer_of(i)),
+            ORTE_SUCCESS);
+    }
+}
+
+static void wait_orders(int daemon, uint32_t count)
+{
+    bool all = false;
+    for (int i = 0; i < WAIT_S * 100 && !all; i++) {
+        usleep(10000);
+        pthread_mutex_lock(&heard.lock);
+        all = heard.got[daemon] == count;
+        pthread_mutex_unlock(&heard.lock);
+    }
+    ck_assert(all && !heard.wrong);
+}
+
+/* Below a daemon that had nobody below it, while broadcasts are under way. */
+START_TEST(a_daemon_joins_a_tree_that_stands)
+{
+    enum { MIDDLE = 200, END = 400 };
+    struct rml_casts last;
+    cluster_begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        node_open(&daemons[i], NODE_DAEMON, DAEMON(i), 1);
+        rml_route_tree(daemons[i].rml, i < 2 ? 2 : 3);
+        rml_handle(daemons[i].rml, RML_TAG_LAUNCH, on_order, &heard.got[i]);
+    }
+    node_link(&daemons[1], &daemons[0]);
+    order_some(0, MIDDLE);
+    wait_orders(1, MIDDLE);
+    node_on_loop(&daemons[0], grow_to_three, NULL);
+    node_on_loop(&daemons[1], grow_to_three, NULL);
+    node_on_loop(&daemons[0], note_casts, &last);
+    ck_assert_uint_eq(last.control, MIDDLE);
+    ck_assert_uint_eq(last.app, 0);
+    heard.got[2] = MIDDLE; /* it is told what came before by other ways */
+    order_some(MIDDLE, MIDDLE + 100);
+    node_on_loop(&daemons[2], begin_casts, &last);
+    node_link(&daemons[2], &daemons[1]);
+    node_on_loop(&daemons[2], rejoin, NULL);
+    order_some(MIDDLE + 100, END);
+    for (int i = 0; i < 3; i++) {
+        wait_orders(i, END);
+    }
+    for (int i = 0; i < 3; i++) {
+        node_close(&daemons[i]);
+    }
+    cluster_end();
+}
+END_TEST
+
 /* --- what is packed --- */
 
 enum { LARGE = 3000000 };
@@ -379,6 +452,6 @@ START_TEST(without_daemons_each_is_sent_to)
 END_TEST
 
 UNIT_MAIN("rml/xcast", each_process_gets_each_once_in_order, a_lost_relay_takes_nothing_along,
-          daemons_speak_to_daemons, large_control_messages_are_packed,
-          a_daemon_hears_a_broadcast_before_what_comes_of_it,
+          daemons_speak_to_daemons, a_daemon_joins_a_tree_that_stands,
+          large_control_messages_are_packed, a_daemon_hears_a_broadcast_before_what_comes_of_it,
           ranks_speak_to_their_own_with_their_own_tags, without_daemons_each_is_sent_to)
