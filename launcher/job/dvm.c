@@ -12,25 +12,36 @@
 enum daemon_action {
     DAEMON_NOTHING,
     DAEMON_COME_HOME,
+    DAEMON_LEAD,
     DAEMON_LOSE,
     DAEMON_LOSE_FOR_NOW,
     DAEMON_TELL_LOSS,
 };
 
-static const char *const daemon_states[] = {"starting", "home", "wired", "unexplained", "lost"};
-static const char *const daemon_events[] = {"calls home",   "links",         "lost",
-                                            "lost for now", "lost with all", "explained"};
-static const char *const daemon_actions[] = {"", "tell the plm", "repair the tree, tell jobs",
-                                             "repair the tree, jobs wait", "tell jobs"};
+static const char *const daemon_states[] = {"starting", "home",        "wired",
+                                            "growing",  "unexplained", "lost"};
+static const char *const daemon_events[] = {"calls home",     "links",         "lost",
+                                            "lost for now",   "lost with all", "explained",
+                                            "told of growth", "has grown"};
+static const char *const daemon_actions[] = {"",
+                                             "tell the plm",
+                                             "added ones below it join",
+                                             "repair the tree, tell jobs",
+                                             "repair the tree, jobs wait",
+                                             "tell jobs"};
 static const struct fsm_row daemon_rows[] = {
     {DAEMON_STARTING, DAEMON_CALLS_HOME, DAEMON_HOME, DAEMON_COME_HOME},
     {DAEMON_STARTING, DAEMON_IS_LOST, DAEMON_LOST, DAEMON_LOSE},
     {DAEMON_STARTING, DAEMON_IS_LOST_WITH_ALL, DAEMON_LOST, DAEMON_NOTHING},
-    {DAEMON_HOME, DAEMON_LINKS, DAEMON_WIRED, DAEMON_NOTHING},
+    {DAEMON_HOME, DAEMON_LINKS, DAEMON_WIRED, DAEMON_LEAD},
     {DAEMON_HOME, DAEMON_IS_LOST, DAEMON_LOST, DAEMON_LOSE},
     {DAEMON_HOME, DAEMON_IS_LOST_WITH_ALL, DAEMON_LOST, DAEMON_NOTHING},
     {DAEMON_WIRED, DAEMON_IS_LOST, DAEMON_LOST, DAEMON_LOSE},
     {DAEMON_WIRED, DAEMON_IS_LOST_FOR_NOW, DAEMON_UNEXPLAINED, DAEMON_LOSE_FOR_NOW},
+    {DAEMON_WIRED, DAEMON_IS_TOLD, DAEMON_GROWING, DAEMON_NOTHING},
+    {DAEMON_GROWING, DAEMON_HAS_GROWN, DAEMON_WIRED, DAEMON_NOTHING},
+    {DAEMON_GROWING, DAEMON_IS_LOST, DAEMON_LOST, DAEMON_LOSE},
+    {DAEMON_GROWING, DAEMON_IS_LOST_FOR_NOW, DAEMON_UNEXPLAINED, DAEMON_LOSE_FOR_NOW},
     {DAEMON_UNEXPLAINED, DAEMON_IS_EXPLAINED, DAEMON_LOST, DAEMON_TELL_LOSS},
 };
 const struct fsm dvm_daemon_fsm = {
@@ -50,15 +61,26 @@ static void come_home(struct dvm *dvm, uint32_t vpid)
 
 /* --- all of them --- */
 
-enum dvm_event { DVM_START, DVM_ALL_HOME, DVM_KNOWN, DVM_ALL_WIRED, DVM_CLOSE };
-enum dvm_action { DVM_AWAIT, DVM_ASK, DVM_WIRE, DVM_STAND, DVM_EXIT_EACH, DVM_EXIT_TREE };
+enum dvm_action {
+    DVM_AWAIT,
+    DVM_ASK,
+    DVM_WIRE,
+    DVM_STAND,
+    DVM_EXIT_EACH,
+    DVM_EXIT_TREE,
+    DVM_EXAMINE,
+    DVM_ANNOUNCE,
+    DVM_JOIN,
+    DVM_GROWN,
+};
 
-static const char *const dvm_phases[] = {"down",   "starting", "topologies",
-                                         "wiring", "stands",   "over"};
+static const char *const dvm_phases[] = {"down",   "starting",  "topologies", "wiring",  "stands",
+                                         "adding", "examining", "announcing", "joining", "over"};
 static const char *const dvm_events[] = {"start", "all home", "topologies known", "all wired",
-                                         "close"};
-static const char *const dvm_actions[] = {"wait for daemons", "ask topologies", "wire",
-                                          "launch jobs",      "end each",       "end by the tree"};
+                                         "close", "grow",     "all have grown",   "late"};
+static const char *const dvm_actions[] = {
+    "wait for daemons", "ask topologies", "wire",     "launch jobs", "end each",
+    "end by the tree",  "ask topologies", "announce", "join",        "tell jobs"};
 static const struct fsm_row dvm_rows[] = {
     {DVM_DOWN, DVM_START, DVM_STARTING, DVM_AWAIT},
     {DVM_DOWN, DVM_CLOSE, DVM_OVER, DVM_EXIT_EACH},
@@ -69,6 +91,17 @@ static const struct fsm_row dvm_rows[] = {
     {DVM_WIRING, DVM_ALL_WIRED, DVM_STANDS, DVM_STAND},
     {DVM_WIRING, DVM_CLOSE, DVM_OVER, DVM_EXIT_EACH},
     {DVM_STANDS, DVM_CLOSE, DVM_OVER, DVM_EXIT_TREE},
+    {DVM_STANDS, DVM_GROW, DVM_ADDING, DVM_AWAIT},
+    {DVM_ADDING, DVM_ALL_HOME, DVM_EXAMINING, DVM_EXAMINE},
+    {DVM_ADDING, DVM_CLOSE, DVM_OVER, DVM_EXIT_TREE},
+    {DVM_EXAMINING, DVM_KNOWN, DVM_ANNOUNCING, DVM_ANNOUNCE},
+    {DVM_EXAMINING, DVM_LATE, DVM_STANDS, DVM_GROWN},
+    {DVM_EXAMINING, DVM_CLOSE, DVM_OVER, DVM_EXIT_TREE},
+    {DVM_ANNOUNCING, DVM_ALL_GROWN, DVM_JOINING, DVM_JOIN},
+    {DVM_ANNOUNCING, DVM_LATE, DVM_STANDS, DVM_GROWN},
+    {DVM_ANNOUNCING, DVM_CLOSE, DVM_OVER, DVM_EXIT_TREE},
+    {DVM_JOINING, DVM_ALL_WIRED, DVM_STANDS, DVM_GROWN},
+    {DVM_JOINING, DVM_CLOSE, DVM_OVER, DVM_EXIT_TREE},
 };
 const struct fsm dvm_fsm = {
     .of = "daemons",
@@ -80,24 +113,28 @@ const struct fsm dvm_fsm = {
     .row_count = sizeof(dvm_rows) / sizeof(*dvm_rows),
 };
 
-static void take(struct dvm *dvm, enum dvm_event event);
-
 /* What has been reached by all daemons that are not lost? */
 static void check(struct dvm *dvm)
 {
     if (dvm->in_state[DAEMON_STARTING] == 0) {
-        take(dvm, DVM_ALL_HOME);
+        dvm_take(dvm, DVM_ALL_HOME);
+    }
+    if (dvm->in_state[DAEMON_GROWING] == 0) {
+        dvm_take(dvm, DVM_ALL_GROWN);
     }
     if (dvm->in_state[DAEMON_STARTING] + dvm->in_state[DAEMON_HOME] == 0) {
-        take(dvm, DVM_ALL_WIRED);
+        dvm_take(dvm, DVM_ALL_WIRED);
     }
 }
 
 void dvm_take_daemon(struct dvm *dvm, uint32_t vpid, enum daemon_event event)
 {
     static void (*const actions[])(struct dvm *, uint32_t) = {
-        [DAEMON_COME_HOME] = come_home,     [DAEMON_NOTHING] = NULL,
-        [DAEMON_LOSE] = dvm_lose,           [DAEMON_LOSE_FOR_NOW] = dvm_lose_for_now,
+        [DAEMON_COME_HOME] = come_home,
+        [DAEMON_NOTHING] = NULL,
+        [DAEMON_LEAD] = dvm_lead,
+        [DAEMON_LOSE] = dvm_lose,
+        [DAEMON_LOSE_FOR_NOW] = dvm_lose_for_now,
         [DAEMON_TELL_LOSS] = dvm_tell_loss,
     };
     struct dvm_daemon *daemon = &dvm->daemons[vpid];
@@ -181,12 +218,19 @@ static void exit_tree(struct dvm *dvm)
     end(dvm, true);
 }
 
-static void take(struct dvm *dvm, enum dvm_event event)
+static void examine(struct dvm *dvm)
+{
+    dvm->ops->ask_topologies(dvm->arg);
+}
+
+void dvm_take(struct dvm *dvm, enum dvm_event event)
 {
     static void (*const actions[])(struct dvm *) = {
         [DVM_AWAIT] = await,         [DVM_ASK] = ask,
         [DVM_WIRE] = wire,           [DVM_STAND] = stand,
         [DVM_EXIT_EACH] = exit_each, [DVM_EXIT_TREE] = exit_tree,
+        [DVM_EXAMINE] = examine,     [DVM_ANNOUNCE] = dvm_announce,
+        [DVM_JOIN] = dvm_join,       [DVM_GROWN] = dvm_grown,
     };
     int action = fsm_take(dvm->fsm, &dvm->phase, (uint8_t) event, "");
     if (action >= 0) {
@@ -199,7 +243,7 @@ static void take(struct dvm *dvm, enum dvm_event event)
 void dvm_start(struct dvm *dvm, const struct dvm_limits *limits)
 {
     dvm->limits = *limits;
-    take(dvm, DVM_START);
+    dvm_take(dvm, DVM_START);
     check(dvm);
 }
 
@@ -213,7 +257,7 @@ void dvm_home(struct dvm *dvm, uint32_t vpid)
 
 void dvm_topologies_known(struct dvm *dvm)
 {
-    take(dvm, DVM_KNOWN);
+    dvm_take(dvm, DVM_KNOWN);
     check(dvm);
 }
 
@@ -224,7 +268,7 @@ void dvm_wired(struct dvm *dvm, uint32_t vpid)
 
 void dvm_close(struct dvm *dvm)
 {
-    take(dvm, DVM_CLOSE);
+    dvm_take(dvm, DVM_CLOSE);
 }
 
 /* Has it not done what it has to do in this phase? */
@@ -263,6 +307,8 @@ void dvm_timer(struct dvm *dvm, enum dvm_timer timer, uint64_t now_us)
         dvm_repair_due(dvm, now_us);
     } else if (timer == DVM_TIMER_SILENCE) {
         dvm_silence_due(dvm, now_us);
+    } else if (dvm_grows(dvm)) {
+        dvm_grow_late(dvm, now_us);
     } else if (dvm->phase < DVM_STANDS) {
         late(dvm);
     }
@@ -273,7 +319,12 @@ void dvm_timer(struct dvm *dvm, enum dvm_timer timer, uint64_t now_us)
 bool dvm_lives(const struct dvm *dvm, uint32_t vpid)
 {
     uint8_t state = dvm->daemons[vpid].state;
-    return state == DAEMON_HOME || state == DAEMON_WIRED;
+    return state >= DAEMON_HOME && state < DAEMON_UNEXPLAINED;
+}
+
+bool dvm_stands(const struct dvm *dvm)
+{
+    return dvm->phase >= DVM_STANDS && dvm->phase < DVM_OVER;
 }
 
 bool dvm_is_lost(const struct dvm *dvm, uint32_t vpid)

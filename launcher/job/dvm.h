@@ -15,7 +15,11 @@ enum dvm_phase {
     DVM_STARTING,   /* agents are started; their daemons are to call home */
     DVM_TOPOLOGIES, /* daemons tell what processors their nodes have, where that is needed */
     DVM_WIRING,     /* daemons deeper in the tree link to their parents */
-    DVM_STANDS,     /* jobs can be launched */
+    DVM_STANDS,     /* jobs can be launched, in this and the next four */
+    DVM_ADDING,     /* it grows: agents of more daemons are started, which are to call home */
+    DVM_EXAMINING,  /* these tell what processors their nodes have, where that is needed */
+    DVM_ANNOUNCING, /* the others are to know that the tree grows */
+    DVM_JOINING,    /* those that were added link to their parents */
     DVM_OVER,       /* the daemons were told to end */
 };
 
@@ -23,6 +27,7 @@ enum daemon_state {
     DAEMON_STARTING,
     DAEMON_HOME,        /* it has called home */
     DAEMON_WIRED,       /* it is linked to its parent in the tree */
+    DAEMON_GROWING,     /* the same, and it is to know that the tree grows */
     DAEMON_UNEXPLAINED, /* it is lost, and Slurm may yet say why */
     DAEMON_LOST,
     DAEMON_STATES, /* their number */
@@ -56,6 +61,10 @@ struct dvm_ops {
     void (*came_home)(void *arg, uint32_t vpid);
     /* All have: dvm_topologies_known is to be called when what is needed is known. */
     void (*ask_topologies)(void *arg);
+    /* All that stand are to know that the tree grows: dvm_has_grown is to be called for each. */
+    void (*announce)(void *arg);
+    /* This one, which was added, is to link to its parent, and to say so (dvm_wired). */
+    void (*join)(void *arg, uint32_t vpid);
     /* The daemon is to link to this parent, which is not the first. */
     void (*wire)(void *arg, uint32_t vpid, uint32_t parent);
     /* In the tree, as it is without those that were forgotten. */
@@ -86,6 +95,9 @@ struct dvm_user_ops {
     bool (*runs)(const struct dvm_user *user);
     /* A daemon is lost; why NULL: the reason comes by a second call. */
     void (*lost)(struct dvm_user *user, uint32_t vpid, const char *why);
+    /* There will be so many daemons. No effect on failure. */
+    int (*grows)(struct dvm_user *user, uint32_t count);
+    void (*grown)(struct dvm_user *user); /* of those that were added, who is not lost has joined */
 };
 
 struct dvm_user {
@@ -102,6 +114,7 @@ struct dvm {
     struct dvm_limits limits;
     struct dvm_daemon *daemons;       /* owned, by vpid */
     uint32_t count;                   /* of daemons */
+    uint32_t added;                   /* the first of those that were added last */
     uint32_t in_state[DAEMON_STATES]; /* of them */
     struct list users;                /* struct dvm_user */
     uint64_t now_us;                  /* of the loss that is handled */
@@ -122,6 +135,8 @@ void dvm_home(struct dvm *dvm, uint32_t vpid);
 void dvm_topologies_known(struct dvm *dvm);
 void dvm_wired(struct dvm *dvm, uint32_t vpid);
 void dvm_close(struct dvm *dvm);
+/* Do jobs run, or could they? */
+bool dvm_stands(const struct dvm *dvm);
 /* A timer is over. */
 void dvm_timer(struct dvm *dvm, enum dvm_timer timer, uint64_t now_us);
 
@@ -132,6 +147,15 @@ bool dvm_is_lost(const struct dvm *dvm, uint32_t vpid);
  */
 char *dvm_name_nodes(const struct dvm *dvm, bool (*chosen)(const void *arg, uint32_t vpid),
                      const void *arg, uint32_t *count);
+
+/* dvm_grow.c: daemons that are added while jobs run. They get the next vpids; whoever of them does
+ * not come is lost, and no job ends for that. */
+/* ORTE_ERR_NOT_AVAILABLE: it does not stand, or grows already. The users are told when it has grown
+ * (grown), at the latest after limits.home_us twice. */
+int dvm_grow(struct dvm *dvm, const char *const *nodes, uint32_t count) KEEL_MUST_CHECK;
+/* This daemon knows how many there are now. */
+void dvm_has_grown(struct dvm *dvm, uint32_t vpid);
+bool dvm_grows(const struct dvm *dvm);
 
 /* dvm_loss.c: those that are lost */
 void dvm_lost(struct dvm *dvm, uint32_t vpid, const char *why, uint64_t now_us);

@@ -23,15 +23,23 @@ static void look_later(struct dvm *dvm, uint64_t now_us)
     }
 }
 
+/* Is it linked to its parent, or to be? Those that are added have none before they join. */
+static bool has_parent(const struct dvm *dvm, uint32_t vpid)
+{
+    uint8_t state = dvm->daemons[vpid].state;
+    return state == DAEMON_WIRED || state == DAEMON_GROWING ||
+           (state == DAEMON_HOME && dvm->phase == DVM_JOINING);
+}
+
 /* Its children are to find another parent. */
 static void repair(struct dvm *dvm, uint32_t lost)
 {
-    if (lost == 0 || dvm->phase != DVM_STANDS) {
+    if (lost == 0 || !dvm_stands(dvm)) {
         return;
     }
     dvm->daemons[lost].homeless_until = 0;
     for (uint32_t vpid = lost + 1; vpid < dvm->count; vpid++) {
-        if (!dvm_is_lost(dvm, vpid) && dvm->ops->parent(dvm->arg, vpid) == lost) {
+        if (has_parent(dvm, vpid) && dvm->ops->parent(dvm->arg, vpid) == lost) {
             dvm->daemons[vpid].homeless_until = dvm->now_us + dvm->limits.repair_us;
         }
     }
@@ -51,7 +59,7 @@ static void lose_homeless(struct dvm *dvm, uint64_t by_us, uint64_t now_us)
                      now_us);
         }
     }
-    if (dvm->phase == DVM_STANDS) {
+    if (dvm_stands(dvm)) {
         look_later(dvm, now_us);
     }
 }
@@ -132,7 +140,7 @@ static enum daemon_event loss(struct dvm *dvm, uint32_t vpid)
     if (vpid > 0 && starting && dvm->ops->start_together(dvm->arg)) {
         return DAEMON_IS_LOST_WITH_ALL;
     }
-    bool wait = dvm->daemons[vpid].state == DAEMON_WIRED && any_runs(dvm);
+    bool wait = dvm->daemons[vpid].state >= DAEMON_WIRED && any_runs(dvm);
     return dvm->ops->awaits_reason(dvm->arg, wait) ? DAEMON_IS_LOST_FOR_NOW : DAEMON_IS_LOST;
 }
 
@@ -175,5 +183,7 @@ void dvm_lost(struct dvm *dvm, uint32_t vpid, const char *why, uint64_t now_us)
 bool dvm_needs_link(const struct dvm *dvm, uint32_t vpid)
 {
     bool child = dvm->ops->parent(dvm->arg, vpid) == 0;
-    return dvm->daemons[vpid].state != DAEMON_STARTING && (child || dvm->phase < DVM_WIRING);
+    bool unwired = dvm->phase < DVM_WIRING || (dvm->daemons[vpid].state == DAEMON_HOME &&
+                                               dvm_grows(dvm) && dvm->phase < DVM_JOINING);
+    return dvm->daemons[vpid].state != DAEMON_STARTING && (child || unwired);
 }

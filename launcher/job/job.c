@@ -239,15 +239,18 @@ int job_submit(struct job *job, const struct job_limits *limits)
     if (!job->parts) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    job->in_part[PART_ABSENT] = count;
     for (uint32_t vpid = 0; vpid < count; vpid++) {
-        job->parts[vpid] = dvm_is_lost(job->dvm, vpid) ? PART_LOST : PART_PENDING;
-        job->in_part[job->parts[vpid]]++;
+        bool joins = dvm_grows(job->dvm) && job->dvm->daemons[vpid].state < DAEMON_WIRED;
+        if (!joins && !dvm_is_lost(job->dvm, vpid)) {
+            job_take_part(job, vpid, PART_BEGINS, NULL);
+        }
     }
     job->limits = *limits;
     job->end.signal = SIGTERM;
     job->end.grace_us = limits->abort_grace_us;
     job_take(job, JOB_IS_SUBMITTED);
-    if (job->dvm->phase == DVM_STANDS) {
+    if (dvm_stands(job->dvm)) {
         job_stand(job);
     }
     return ORTE_SUCCESS;
@@ -269,6 +272,11 @@ void job_end_dry(struct job *job)
 void job_launched(struct job *job, uint32_t vpid)
 {
     job_take_part(job, vpid, PART_LAUNCHES, NULL);
+}
+
+void job_join_daemon(struct job *job, uint32_t vpid)
+{
+    job_take_part(job, vpid, PART_JOINS, NULL);
 }
 
 void job_drained(struct job *job, uint32_t vpid)

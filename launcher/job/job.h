@@ -22,6 +22,7 @@ enum job_phase {
 
 /* Of the job at one daemon. */
 enum part_state {
+    PART_ABSENT, /* the job has none there */
     PART_PENDING,
     PART_LAUNCHED,    /* its ranks were started, or failed to */
     PART_DRAINED,     /* all its output is here */
@@ -60,8 +61,9 @@ struct job_ops {
     void (*drain)(void *arg);
     /* The job goes on, and these ranks have failed: those of a daemon, or (JOB_ALL) one of all. */
     void (*ended)(void *arg, uint32_t vpid, uint32_t rank);
-    /* A daemon takes no more part. */
+    /* A daemon takes no more part, or will take none. */
     void (*part_lost)(void *arg, uint32_t vpid);
+    void (*grown)(void *arg); /* the daemons that were added have joined, or are lost */
     void (*over)(void *arg);  /* it is done; job_exit_code says how */
     void (*hurry)(void *arg); /* it is done, and the user waits no longer for what comes then */
     uint32_t (*daemon_of)(void *arg, uint32_t rank);
@@ -114,6 +116,8 @@ int job_add_ranks(struct job *job, uint32_t count) KEEL_MUST_CHECK;
 int job_submit(struct job *job, const struct job_limits *limits) KEEL_MUST_CHECK;
 void job_end_dry(struct job *job); /* nothing was to be started */
 void job_launched(struct job *job, uint32_t vpid);
+/* Ranks are added at a daemon, which has had no part so far, or has. */
+void job_join_daemon(struct job *job, uint32_t vpid);
 void job_drained(struct job *job, uint32_t vpid);
 /* A daemon has started none of its ranks from first to end - 1; text: why. */
 void job_unable(struct job *job, uint32_t vpid, uint32_t first, uint32_t end, const char *text);

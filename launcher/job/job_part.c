@@ -6,13 +6,18 @@
 #include <launcher/request/run_request.h>
 #include <stdlib.h>
 
-enum part_action { PART_NOTHING, PART_END_RANKS, PART_TELL_LOSS };
+enum part_action { PART_NOTHING, PART_DROP, PART_END_RANKS, PART_TELL_LOSS };
 
-static const char *const part_states[] = {"pending", "launched", "drained", "unexplained", "lost"};
-static const char *const part_events[] = {"launched", "drained", "lost", "lost for now"};
-static const char *const part_actions[] = {"", "its ranks have ended",
+static const char *const part_states[] = {"absent",  "pending",     "launched",
+                                          "drained", "unexplained", "lost"};
+static const char *const part_events[] = {"begins",  "joins", "launched",
+                                          "drained", "lost",  "lost for now"};
+static const char *const part_actions[] = {"", "nothing is waited for", "its ranks have ended",
                                            "its ranks have ended, and the job fails"};
 static const struct fsm_row part_rows[] = {
+    {PART_ABSENT, PART_BEGINS, PART_PENDING, PART_NOTHING},
+    {PART_ABSENT, PART_JOINS, PART_LAUNCHED, PART_NOTHING},
+    {PART_ABSENT, PART_IS_LOST, PART_LOST, PART_DROP},
     {PART_PENDING, PART_LAUNCHES, PART_LAUNCHED, PART_NOTHING},
     {PART_PENDING, PART_DRAINS, PART_DRAINED, PART_NOTHING},
     {PART_PENDING, PART_IS_LOST, PART_LOST, PART_TELL_LOSS},
@@ -74,7 +79,9 @@ void job_take_part(struct job *job, uint32_t vpid, enum part_event event, const 
     }
     job->in_part[before]--;
     job->in_part[*part]++;
-    if (action != PART_NOTHING) {
+    if (action == PART_DROP) {
+        job->ops->part_lost(job->arg, vpid);
+    } else if (action != PART_NOTHING) {
         job_end_ranks(job, vpid, 0, job->rank_count);
     }
     if (action == PART_TELL_LOSS) {
@@ -111,5 +118,32 @@ static void lost(struct dvm_user *user, uint32_t vpid, const char *why)
     }
 }
 
+static int grows(struct dvm_user *user, uint32_t count)
+{
+    struct job *job = container_of(user, struct job, user);
+    if (!job->parts) {
+        return ORTE_SUCCESS; /* not submitted */
+    }
+    uint8_t *parts = realloc(job->parts, (size_t) count + 1);
+    if (!parts) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    job->parts = parts;
+    for (uint32_t vpid = job->dvm->count; vpid < count; vpid++) {
+        parts[vpid] = PART_ABSENT;
+        job->in_part[PART_ABSENT]++;
+    }
+    return ORTE_SUCCESS;
+}
+
+/* What became of each is known by now. */
+static void grown(struct dvm_user *user)
+{
+    struct job *job = container_of(user, struct job, user);
+    if (job->parts && job->phase != JOB_DONE) {
+        job->ops->grown(job->arg);
+    }
+}
+
 const struct dvm_user_ops job_user_ops = {
-    .stands = stands, .failed = failed, .runs = runs, .lost = lost};
+    .stands = stands, .failed = failed, .runs = runs, .lost = lost, .grows = grows, .grown = grown};

@@ -26,7 +26,14 @@ void job_check(struct job *job);
 void job_stand(struct job *job); /* the daemons stand */
 
 /* job_part.c */
-enum part_event { PART_LAUNCHES, PART_DRAINS, PART_IS_LOST, PART_IS_LOST_FOR_NOW };
+enum part_event {
+    PART_BEGINS,
+    PART_JOINS,
+    PART_LAUNCHES,
+    PART_DRAINS,
+    PART_IS_LOST,
+    PART_IS_LOST_FOR_NOW
+};
 extern const struct dvm_user_ops job_user_ops;
 /* An event of its part at this daemon; why: of a loss, else NULL. */
 void job_take_part(struct job *job, uint32_t vpid, enum part_event event, const char *why);

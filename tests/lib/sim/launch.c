@@ -76,13 +76,15 @@ static void compare_job(struct launch *launch, struct launch_job *own)
     const struct rules_job *rules = &launch->rules.jobs[own->number];
     const struct launch_acts *is = &own->acts, *due = &rules->acts;
     if (memcmp(is, due, sizeof(*is)) != 0) {
-        launch_violated(launch,
-                        "job %u: launched %u signalled %u ended %u killed %u drained %u told %u "
-                        "(%u lost) over %u \"%s\"; by the rules %u %u %u %u %u %u (%u) %u \"%s\"",
-                        own->number, is->launches, is->signals, is->ends, is->kills, is->drains,
-                        is->ended, is->parts_lost, is->overs, is->line, due->launches, due->signals,
-                        due->ends, due->kills, due->drains, due->ended, due->parts_lost, due->overs,
-                        due->line);
+        launch_violated(
+            launch,
+            "job %u: launched %u signalled %u ended %u killed %u drained %u told %u "
+            "(%u lost) grown %u over %u \"%s\"; by the rules %u %u %u %u %u %u (%u) %u %u "
+            "\"%s\"",
+            own->number, is->launches, is->signals, is->ends, is->kills, is->drains, is->ended,
+            is->parts_lost, is->grown, is->overs, is->line, due->launches, due->signals, due->ends,
+            due->kills, due->drains, due->ended, due->parts_lost, due->grown, due->overs,
+            due->line);
     }
     compare_timer(launch, "the time limit", &own->timers[JOB_TIMER_LIMIT], rules->limit_us);
     compare_timer(launch, "the launch", &own->timers[JOB_TIMER_LAUNCH], rules->launch_us);
@@ -122,8 +124,18 @@ static void compare_dvm(struct launch *launch)
     }
 }
 
+static void compare_growth(struct launch *launch)
+{
+    const struct rules *rules = &launch->rules;
+    if (launch->announces != rules->announces || launch->joins != rules->joins) {
+        launch_violated(launch, "announced %u, joined %u; by the rules %u %u", launch->announces,
+                        launch->joins, rules->announces, rules->joins);
+    }
+}
+
 static void compare(struct launch *launch)
 {
+    compare_growth(launch);
     compare_dvm(launch);
     for (uint32_t i = 0; i < LAUNCH_JOBS; i++) {
         if (launch->rules.jobs[i].exists) {
@@ -221,6 +233,7 @@ static void draw_troubles(struct launch *launch)
         .agents = launch_chance(launch, 8),
         .unable = launch_chance(launch, 8),
         .spawn = launch_chance(launch, 4),
+        .grows = launch_chance(launch, 3),
         .odd = launch_chance(launch, 8),
     };
 }
@@ -229,6 +242,7 @@ static void make_daemons(struct launch *launch)
 {
     struct rules *rules = &launch->rules;
     rules->count = 1 + launch_below(launch, LAUNCH_DAEMONS);
+    launch->first = rules->count;
     rules->radix = 1 + launch_below(launch, 3);
     rules->slurm = launch_chance(launch, 3);
     rules->together = rules->slurm && launch_chance(launch, 2);
@@ -269,8 +283,13 @@ static void make_job(struct launch *launch, uint32_t number, bool exists)
     }
 }
 
-/* What happens to a daemon by itself. */
-static void plan_daemon(struct launch *launch, uint32_t vpid)
+bool launch_joins(const struct launch *launch, uint32_t vpid)
+{
+    return dvm_grows(&launch->dvm) && vpid >= launch->dvm.added &&
+           launch->dvm.daemons[vpid].state < DAEMON_WIRED;
+}
+
+void launch_plan_daemon(struct launch *launch, uint32_t vpid)
 {
     const struct launch_troubles *troubles = &launch->troubles;
     launch_report_later(launch, launch->rules.limits.home_us, ON_HOME, 0, vpid);
@@ -341,7 +360,10 @@ static void set_up(struct launch *launch, uint64_t seed)
         }
     }
     for (uint32_t vpid = 1; vpid < launch->rules.count; vpid++) {
-        plan_daemon(launch, vpid);
+        launch_plan_daemon(launch, vpid);
+    }
+    for (uint32_t i = 0; i < 2 && launch->troubles.grows; i++) {
+        launch_later(launch, HORIZON_US / 2, ON_GROW, 0, 0);
     }
     launch->report->daemons = launch->rules.count;
     launch->report->jobs = jobs;

@@ -28,7 +28,7 @@ struct launch_report {
     bool held;
     char reason[700]; /* if not */
     uint32_t events, daemons, jobs;
-    uint32_t deaths, losses, late, twice, silences, interrupts, kills, failed;
+    uint32_t deaths, losses, late, twice, silences, interrupts, kills, failed, added;
 };
 
 struct launch *launch_create(void);

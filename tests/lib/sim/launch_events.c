@@ -58,11 +58,41 @@ static void agent_fails(struct launch *launch, uint32_t vpid)
 {
     char text[64];
     snprintf(text, sizeof(text), "node n%u: its agent ended with code 255", vpid);
+    if (vpid >= launch->first) {
+        if (!launch->rules.home[vpid]) {
+            dvm_lost(&launch->dvm, vpid, text, launch->queue.now);
+            rules_lost(&launch->rules, vpid, text);
+        }
+        return;
+    }
     for (uint32_t i = 0; i < LAUNCH_JOBS; i++) {
         if (launch->rules.jobs[i].submitted && !launch->rules.home[vpid]) {
             job_fail(&launch->jobs[i].job, 125, "%s", text);
             rules_fail(&launch->rules, i, 125, text);
         }
+    }
+}
+
+static void grow(struct launch *launch)
+{
+    static const char *const nodes[LAUNCH_DAEMONS] = {"n0", "n1", "n2", "n3",
+                                                      "n4", "n5", "n6", "n7"};
+    struct rules *rules = &launch->rules;
+    uint32_t first = launch->dvm.count, count = 1 + launch_below(launch, 3);
+    bool can = rules->stands && !rules->growing && !rules->closed;
+    if (first + count > LAUNCH_DAEMONS) {
+        return;
+    }
+    if ((dvm_grow(&launch->dvm, nodes + first, count) == ORTE_SUCCESS) != can) {
+        launch_violated(launch, can ? "it does not grow" : "it grows");
+    }
+    if (can) {
+        rules_grow(rules, count);
+        launch->report->added += count;
+    }
+    for (uint32_t vpid = first; can && vpid < first + count; vpid++) {
+        launch->alive[vpid] = true;
+        launch_plan_daemon(launch, vpid);
     }
 }
 
@@ -81,6 +111,12 @@ static void daemon_event(struct launch *launch, enum launch_event event, uint32_
         if (launch->alive[vpid]) {
             dvm_wired(dvm, vpid);
             rules_wired(&launch->rules, vpid);
+        }
+        break;
+    case ON_GROWN:
+        if (launch->alive[vpid]) {
+            dvm_has_grown(dvm, vpid);
+            rules_has_grown(&launch->rules, vpid);
         }
         break;
     case ON_REHOMED:
@@ -102,11 +138,17 @@ static void daemon_event(struct launch *launch, enum launch_event event, uint32_
 
 /* --- jobs --- */
 
-/* Where a rank goes: a daemon that is not lost, as one at least is (submit, spawn). */
+/* May ranks go there? */
+static bool takes_ranks(const struct launch *launch, uint32_t vpid)
+{
+    return !dvm_is_lost(&launch->dvm, vpid) && !launch_joins(launch, vpid);
+}
+
+/* Where a rank goes: a daemon that takes some, as one at least does (submit, spawn). */
 static uint32_t place(struct launch *launch)
 {
     uint32_t vpid = launch_below(launch, launch->dvm.count);
-    while (dvm_is_lost(&launch->dvm, vpid)) {
+    while (!takes_ranks(launch, vpid)) {
         vpid = (vpid + 1) % launch->dvm.count;
     }
     return vpid;
@@ -116,7 +158,7 @@ static bool has_room(const struct launch *launch, const struct launch_job *own, 
 {
     bool any = false;
     for (uint32_t vpid = 0; vpid < launch->dvm.count; vpid++) {
-        any |= !dvm_is_lost(&launch->dvm, vpid);
+        any |= takes_ranks(launch, vpid);
     }
     return any && launch->rules.jobs[own->number].rank_count + count <= LAUNCH_RANKS;
 }
@@ -156,7 +198,10 @@ static void spawn(struct launch *launch, struct launch_job *own)
     }
     add_ranks(launch, own, 1 + launch_below(launch, SPAWNED_MAX));
     for (uint32_t rank = first; rank < own->job.rank_count; rank++) {
+        uint32_t vpid = launch->rules.jobs[own->number].daemon_of[rank];
         own->fates[rank].exists = true;
+        job_join_daemon(&own->job, vpid);
+        rules_join_daemon(&launch->rules, own->number, vpid);
         launch_later(launch, AGAIN_US, ON_EXIT, own->number, rank);
     }
 }
@@ -340,8 +385,12 @@ void launch_happen(struct launch *launch, const struct sim_event *event)
     case ON_AGENT:
         agent_fails(launch, number);
         break;
+    case ON_GROW:
+        grow(launch);
+        break;
     case ON_HOME:
     case ON_WIRED:
+    case ON_GROWN:
     case ON_REHOMED:
     case ON_SAID:
     case ON_SILENT:

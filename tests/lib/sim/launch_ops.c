@@ -73,6 +73,29 @@ static void wire(void *arg, uint32_t vpid, uint32_t parent)
     launch_report_later(launch, launch->rules.limits.home_us, ON_WIRED, 0, vpid);
 }
 
+static void announce(void *arg)
+{
+    struct launch *launch = arg;
+    launch->announces++;
+    for (uint32_t vpid = 0; vpid < launch->dvm.added; vpid++) {
+        if (!dvm_is_lost(&launch->dvm, vpid)) {
+            launch_report_later(launch, launch->rules.limits.home_us, ON_GROWN, 0, vpid);
+        }
+    }
+}
+
+static void join(void *arg, uint32_t vpid)
+{
+    struct launch *launch = arg;
+    uint32_t parent = launch_parent(launch->rules.radix, launch->forgotten, vpid);
+    uint8_t state = launch->dvm.daemons[parent].state;
+    launch->joins++;
+    if (state != DAEMON_WIRED && state != DAEMON_GROWING) {
+        launch_violated(launch, "%u joins below %u, which is not linked", vpid, parent);
+    }
+    launch_report_later(launch, launch->rules.limits.home_us, ON_WIRED, 0, vpid);
+}
+
 static uint32_t parent_of(void *arg, uint32_t vpid)
 {
     const struct launch *launch = arg;
@@ -138,6 +161,8 @@ const struct dvm_ops launch_dvm_ops = {
     .came_home = came_home,
     .ask_topologies = ask_topologies,
     .wire = wire,
+    .announce = announce,
+    .join = join,
     .parent = parent_of,
     .forget = forget,
     .exit = exit_all,
@@ -217,10 +242,13 @@ static void launch_job(void *arg)
     own->acts.launches++;
     for (uint32_t vpid = 0; vpid < launch->dvm.count; vpid++) {
         uint8_t state = launch->dvm.daemons[vpid].state;
+        if (launch_joins(launch, vpid)) {
+            continue;
+        }
         if (state < DAEMON_WIRED) {
             launch_violated(launch, "launched, and %u is not linked", vpid);
         }
-        if (state == DAEMON_WIRED && !rules_of(own)->launch_fails) {
+        if (state < DAEMON_UNEXPLAINED && !rules_of(own)->launch_fails) {
             launch_part(own, vpid);
         }
     }
@@ -297,6 +325,12 @@ static void part_lost(void *arg, uint32_t vpid)
     own->acts.parts_lost++;
 }
 
+static void grown(void *arg)
+{
+    struct launch_job *own = arg;
+    own->acts.grown++;
+}
+
 void launch_close(struct launch *launch)
 {
     for (uint32_t i = 0; i < LAUNCH_JOBS; i++) {
@@ -332,6 +366,7 @@ const struct job_ops launch_job_ops = {
     .drain = drain,
     .ended = ended,
     .part_lost = part_lost,
+    .grown = grown,
     .over = over,
     .hurry = hurry,
     .daemon_of = daemon_of,

@@ -133,9 +133,10 @@ static void settle(struct rules *rules, struct rules_job *job)
         return;
     }
     for (uint32_t vpid = 0; vpid < rules->count; vpid++) {
-        bool lost = rules->lost[vpid] == RULES_LOST || job->never[vpid];
+        bool lost = rules->lost[vpid] == RULES_LOST || job->absent[vpid];
         bool drained = job->part_drained[vpid];
-        all_launched &= job->part_launched[vpid] || drained || rules->lost[vpid] != RULES_LIVES;
+        all_launched &= job->part_launched[vpid] || drained || job->absent[vpid] ||
+                        rules->lost[vpid] != RULES_LIVES;
         all_drained &= drained || lost;
         explained &= drained || lost || rules->lost[vpid] != RULES_UNEXPLAINED;
     }
@@ -187,8 +188,43 @@ static void name_late(const struct rules *rules, const bool *done, char *text, s
     free(list);
 }
 
+static void grown(struct rules *rules)
+{
+    rules->growing = false;
+    rules->start_us = 0;
+    for (uint32_t i = 0; i < LAUNCH_JOBS; i++) {
+        rules->jobs[i].acts.grown += rules->jobs[i].submitted && !rules->jobs[i].over;
+    }
+}
+
+/* Rule 11. */
+static void grow_over(struct rules *rules)
+{
+    char why[160];
+    bool home = rules->examined;
+    snprintf(why, sizeof(why), "%s within %u s (plm_start_timeout_s)",
+             !home               ? "its daemon has not called home"
+             : !rules->announced ? "a daemon that was added has not reported its node's processors"
+             : !rules->joining   ? "the tree of daemons has not grown"
+                                 : "its daemon has not found its place in the tree",
+             (unsigned) (rules->limits.home_us / 1000000u));
+    rules->start_us = home ? 0 : rules->now_us + rules->limits.home_us;
+    for (uint32_t vpid = rules->added; vpid < rules->count; vpid++) {
+        if (rules->lost[vpid] == RULES_LIVES && !(home ? rules->wired : rules->home)[vpid]) {
+            lose(rules, vpid, why);
+        }
+    }
+    if (home && rules->growing) {
+        grown(rules);
+    }
+}
+
 static void start_over(struct rules *rules)
 {
+    if (rules->growing) {
+        grow_over(rules);
+        return;
+    }
     unsigned limit_s = (unsigned) (rules->limits.home_us / 1000000u);
     char who[LAUNCH_LINE / 2];
     name_late(rules, rules->asked ? rules->wired : rules->home, who, sizeof(who));
@@ -215,7 +251,7 @@ static void launch_over(struct rules *rules, struct rules_job *job)
     char who[LAUNCH_LINE / 2];
     bool done[LAUNCH_DAEMONS];
     for (uint32_t vpid = 0; vpid < rules->count; vpid++) {
-        done[vpid] = job->part_launched[vpid] || job->part_drained[vpid];
+        done[vpid] = job->part_launched[vpid] || job->part_drained[vpid] || job->absent[vpid];
     }
     name_late(rules, done, who, sizeof(who));
     job->launch_us = 0;
@@ -354,9 +390,38 @@ static bool all(const struct rules *rules, const bool *done)
     return true;
 }
 
+/* Those below a daemon that is linked, or is to be the first of all. */
+static void join_below(struct rules *rules, uint32_t parent)
+{
+    for (uint32_t vpid = rules->added; vpid < rules->count; vpid++) {
+        rules->joins += rules->home[vpid] && !rules->wired[vpid] &&
+                        rules->lost[vpid] == RULES_LIVES && parent_of(rules, vpid) == parent;
+    }
+}
+
+/* Rule 11: how far are those that were added? */
+static void look_at_added(struct rules *rules)
+{
+    rules->examined |= all(rules, rules->home);
+    if (rules->announced && !rules->joining && all(rules, rules->knows)) {
+        rules->joining = true;
+        for (uint32_t vpid = 0; vpid < rules->added; vpid++) {
+            if (rules->lost[vpid] == RULES_LIVES) {
+                join_below(rules, vpid);
+            }
+        }
+    }
+    if (rules->joining && all(rules, rules->wired)) {
+        grown(rules);
+    }
+}
+
 /* How far have the daemons come? */
 static void look(struct rules *rules)
 {
+    if (rules->growing && !rules->closed) {
+        look_at_added(rules);
+    }
     if (rules->started && !rules->asked && !rules->closed && all(rules, rules->home)) {
         rules->asked = true;
         for (uint32_t vpid = 1; vpid < rules->count; vpid++) {
@@ -392,7 +457,8 @@ void rules_submit(struct rules *rules, uint32_t number)
     }
     job->submitted = true;
     for (uint32_t vpid = 0; vpid < rules->count; vpid++) {
-        job->never[vpid] = rules->lost[vpid] != RULES_LIVES;
+        job->absent[vpid] =
+            rules->lost[vpid] != RULES_LIVES || (rules->growing && !rules->wired[vpid]);
     }
     if (job->limits.timeout_s > 0) {
         job->limit_us = rules->now_us + job->limits.timeout_s * UINT64_C(1000000);
@@ -416,9 +482,24 @@ void rules_home(struct rules *rules, uint32_t vpid)
     look(rules);
 }
 
+/* Rule 11: the others are told. */
+static void announce(struct rules *rules)
+{
+    rules->announced = true;
+    rules->announces++;
+    for (uint32_t vpid = 0; vpid < rules->added; vpid++) {
+        rules->knows[vpid] = false;
+    }
+    look(rules);
+}
+
 void rules_known(struct rules *rules)
 {
-    if (!rules->asked || rules->closed) {
+    if (rules->growing && rules->examined && !rules->announced && !rules->closed) {
+        announce(rules);
+        return;
+    }
+    if (!rules->asked || rules->closed || rules->stands) {
         return;
     }
     rules->known = true;
@@ -430,21 +511,59 @@ void rules_known(struct rules *rules)
 
 void rules_wired(struct rules *rules, uint32_t vpid)
 {
+    bool leads = !rules->wired[vpid] && rules->joining && rules->growing && !rules->closed &&
+                 rules->lost[vpid] == RULES_LIVES;
     rules->wired[vpid] = rules->home[vpid];
+    if (leads) {
+        join_below(rules, vpid);
+    }
     look(rules);
 }
 
 bool rules_needs_link(const struct rules *rules, uint32_t vpid)
 {
     bool starting = !rules->home[vpid] && rules->lost[vpid] == RULES_LIVES;
-    return !starting && (parent_of(rules, vpid) == 0 || (!rules->known && !rules->closed));
+    bool added = rules->growing && !rules->joining && !rules->closed && rules->home[vpid] &&
+                 !rules->wired[vpid] && rules->lost[vpid] == RULES_LIVES;
+    return !starting && (parent_of(rules, vpid) == 0 || (!rules->known && !rules->closed) || added);
+}
+
+void rules_grow(struct rules *rules, uint32_t count)
+{
+    rules->growing = true;
+    rules->examined = rules->announced = rules->joining = false;
+    rules->added = rules->count;
+    rules->start_us = rules->now_us + rules->limits.home_us;
+    for (; count > 0; count--) {
+        uint32_t vpid = rules->count++;
+        rules->knows[vpid] = true;
+        for (uint32_t i = 0; i < LAUNCH_JOBS; i++) {
+            rules->jobs[i].absent[vpid] = true;
+        }
+    }
+}
+
+void rules_has_grown(struct rules *rules, uint32_t vpid)
+{
+    rules->knows[vpid] = true;
+    look(rules);
+}
+
+void rules_join_daemon(struct rules *rules, uint32_t job, uint32_t vpid)
+{
+    rules->jobs[job].part_launched[vpid] |= rules->jobs[job].absent[vpid];
+    rules->jobs[job].absent[vpid] = false;
 }
 
 /* Rule 7. why NULL: it comes later. */
 static void lose_part(struct rules *rules, struct rules_job *job, uint32_t vpid, const char *why)
 {
     char text[LAUNCH_LINE];
-    if (!job->submitted || job->over || job->never[vpid]) {
+    if (!job->submitted || job->over) {
+        return;
+    }
+    if (job->absent[vpid]) {
+        job->acts.parts_lost += why != NULL;
         return;
     }
     for (uint32_t rank = 0; rank < job->rank_count; rank++) {
@@ -483,7 +602,9 @@ static void orphan(struct rules *rules, uint32_t lost)
         return;
     }
     for (uint32_t vpid = lost + 1; vpid < rules->count; vpid++) {
-        if (rules->lost[vpid] == RULES_LIVES && parent_of(rules, vpid) == lost) {
+        bool has_parent =
+            rules->wired[vpid] || (rules->growing && rules->joining && rules->home[vpid]);
+        if (rules->lost[vpid] == RULES_LIVES && has_parent && parent_of(rules, vpid) == lost) {
             rules->homeless_us[vpid] = rules->now_us + rules->limits.repair_us;
         }
     }
@@ -548,13 +669,15 @@ void rules_dry(struct rules *rules, uint32_t number)
 
 void rules_launched(struct rules *rules, uint32_t job, uint32_t vpid)
 {
-    rules->jobs[job].part_launched[vpid] |= rules->lost[vpid] == RULES_LIVES;
+    rules->jobs[job].part_launched[vpid] |=
+        rules->lost[vpid] == RULES_LIVES && !rules->jobs[job].absent[vpid];
     settle(rules, &rules->jobs[job]);
 }
 
 void rules_drained(struct rules *rules, uint32_t job, uint32_t vpid)
 {
-    bool counts = rules->jobs[job].draining && !rules->jobs[job].over;
+    bool counts =
+        rules->jobs[job].draining && !rules->jobs[job].over && !rules->jobs[job].absent[vpid];
     rules->jobs[job].part_drained[vpid] |= counts && rules->lost[vpid] == RULES_LIVES;
     settle(rules, &rules->jobs[job]);
 }

@@ -10,7 +10,8 @@ enum { LAUNCH_DAEMONS = 8, LAUNCH_RANKS = 32, LAUNCH_JOBS = 2, LAUNCH_LINE = 400
 
 /* What was asked for, how often. */
 struct launch_acts {
-    unsigned launches, signals, ends, kills, drains, ended, parts_lost, overs, hurries, lines;
+    unsigned launches, signals, ends, kills, drains, ended, parts_lost, grown, overs, hurries,
+        lines;
     int end_signal;
     uint64_t text; /* of all lines */
     char line[LAUNCH_LINE];
@@ -24,7 +25,8 @@ struct rules_job {
     bool prepare_fails, launch_fails;
     bool submitted, launched, all_launched, has_reason, killed, draining, over;
     bool part_launched[LAUNCH_DAEMONS], part_drained[LAUNCH_DAEMONS];
-    bool never[LAUNCH_DAEMONS]; /* the daemon was lost before the job came */
+    bool absent[LAUNCH_DAEMONS]; /* it has no part there: the daemon was lost before the job came,
+                                  * or was added later */
     uint32_t rank_count, daemon_of[LAUNCH_RANKS];
     bool ended[LAUNCH_RANKS];
     bool joined, output_lost;
@@ -50,7 +52,11 @@ struct rules {
     char why[LAUNCH_DAEMONS][128];
     uint64_t homeless_us[LAUNCH_DAEMONS]; /* deadlines */
     uint64_t start_us;
-    unsigned forgets, exits_each, exits_tree;
+    unsigned forgets, exits_each, exits_tree, announces, joins;
+    /* Daemons are added, from this one on: all are home or lost; what is needed of their topologies
+     * is known, and the others are told; all of these know. */
+    uint32_t added;
+    bool growing, examined, announced, joining, knows[LAUNCH_DAEMONS];
     uint64_t now_us;
     struct rules_job jobs[LAUNCH_JOBS];
 };
@@ -70,6 +76,11 @@ void rules_start(struct rules *rules);
 void rules_home(struct rules *rules, uint32_t vpid);
 void rules_known(struct rules *rules);
 void rules_wired(struct rules *rules, uint32_t vpid);
+/* So many daemons are added. */
+void rules_grow(struct rules *rules, uint32_t count);
+void rules_has_grown(struct rules *rules, uint32_t vpid);
+/* Ranks are added there. */
+void rules_join_daemon(struct rules *rules, uint32_t job, uint32_t vpid);
 bool rules_needs_link(const struct rules *rules, uint32_t vpid);
 void rules_lost(struct rules *rules, uint32_t vpid, const char *why);
 void rules_explained(struct rules *rules);

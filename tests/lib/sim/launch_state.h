@@ -16,6 +16,8 @@ enum launch_event {
     ON_HOME,
     ON_KNOWN,
     ON_WIRED,
+    ON_GROW,
+    ON_GROWN, /* a daemon knows that the tree grows */
     ON_LAUNCHED,
     ON_EXIT,
     ON_DRAINED,
@@ -63,7 +65,8 @@ struct launch_job {
 
 /* The kinds of trouble that a schedule has. */
 struct launch_troubles {
-    bool deaths, late, twice, silence, bad_ranks, interrupts, deaf, immortal, agents, unable, spawn;
+    bool deaths, late, twice, silence, bad_ranks, interrupts, deaf, immortal, agents, unable, spawn,
+        grows;
     bool odd; /* what is rare */
 };
 
@@ -85,7 +88,8 @@ struct launch {
     bool alive[LAUNCH_DAEMONS];
     bool forgotten[LAUNCH_DAEMONS];
     bool explaining;
-    unsigned forgets, exits_each, exits_tree;
+    unsigned forgets, exits_each, exits_tree, announces, joins;
+    uint32_t first; /* daemons, before any was added */
     enum launch_without without;
     struct launch_report *report;
     int kind; /* of the event that happens */
@@ -103,6 +107,11 @@ void launch_later(struct launch *launch, uint64_t within_us, enum launch_event e
 void launch_report_later(struct launch *launch, uint64_t limit_us, enum launch_event event,
                          uint32_t job, uint32_t number);
 void launch_violated(struct launch *launch, const char *format, ...) KEEL_PRINTF(2, 3);
+
+/* Is it one that was added, and not linked yet? */
+bool launch_joins(const struct launch *launch, uint32_t vpid);
+/* What happens to a daemon by itself. */
+void launch_plan_daemon(struct launch *launch, uint32_t vpid);
 
 /* launch_ops.c: the daemons are to end if all jobs are over. */
 void launch_close(struct launch *launch);

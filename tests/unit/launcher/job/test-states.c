@@ -11,10 +11,10 @@ static const struct {
     const struct fsm *fsm;
     uint8_t states, events; /* their numbers */
 } machines[] = {
-    {&dvm_fsm, DVM_OVER + 1, 5},
-    {&dvm_daemon_fsm, DAEMON_STATES, 6},
+    {&dvm_fsm, DVM_OVER + 1, 8},
+    {&dvm_daemon_fsm, DAEMON_STATES, 8},
     {&job_fsm, JOB_DONE + 1, 12},
-    {&job_part_fsm, PART_STATES, 4},
+    {&job_part_fsm, PART_STATES, 6},
 };
 enum { MACHINES = sizeof(machines) / sizeof(*machines) };
 
