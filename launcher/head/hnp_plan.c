@@ -218,7 +218,7 @@ int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size)
     }
     status = map_ranks(hnp, reason, reason_size);
     if (status == ORTE_SUCCESS) {
-        status = job_plan_drop_idle(&hnp->plan);
+        status = job_plan_set_idle(&hnp->plan);
     }
     return status;
 }

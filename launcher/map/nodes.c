@@ -89,7 +89,7 @@ static bool name_user(struct map_node *node, const char *user)
 
 static void free_nodes(struct job_plan *plan)
 {
-    for (uint32_t i = 0; i < plan->node_count; i++) {
+    for (uint32_t i = 0; i < plan->node_count + plan->idle_count; i++) {
         free(plan->nodes[i].name);
         free(plan->nodes[i].user);
     }
@@ -100,7 +100,7 @@ static void free_nodes(struct job_plan *plan)
     plan->nodes = NULL;
     plan->here = NULL;
     plan->local = NULL;
-    plan->node_count = 0;
+    plan->node_count = plan->idle_count = 0;
 }
 
 void job_plan_fini(struct job_plan *plan)
@@ -118,7 +118,7 @@ static int index_numbers(struct job_plan *plan)
 {
     bool done = true;
     hash_fini(&plan->by_number);
-    for (uint32_t i = 0; i < plan->node_count && done; i++) {
+    for (uint32_t i = 0; i < plan->node_count + plan->idle_count && done; i++) {
         struct map_node *node = &plan->nodes[i];
         done = hash_add(&plan->by_number, &node->number_link, hash_of_number(node->number));
     }
@@ -130,7 +130,7 @@ int job_plan_index(struct job_plan *plan)
     bool done = true;
     hash_fini(&plan->by_name);
     plan->local = NULL;
-    for (uint32_t i = 0; i < plan->node_count && done; i++) {
+    for (uint32_t i = 0; i < plan->node_count + plan->idle_count && done; i++) {
         struct map_node *node = &plan->nodes[i];
         done = hash_add(&plan->by_name, &node->link, hash_of_host(node->name));
         plan->local = node->local ? node : plan->local;

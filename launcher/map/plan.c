@@ -243,28 +243,32 @@ int job_plan_extend(struct job_plan *plan, const struct run_request *request,
     return status;
 }
 
-int job_plan_drop_idle(struct job_plan *plan)
+int job_plan_set_idle(struct job_plan *plan)
 {
-    uint32_t *kept_as = calloc(plan->node_count, sizeof(*kept_as)), kept = 0;
-    if (!kept_as) {
+    uint32_t count = plan->node_count, kept = 0, idle = 0;
+    uint32_t *place_of = calloc(count, sizeof(*place_of)); /* 1: it has ranks */
+    struct map_node *nodes = calloc(count, sizeof(*nodes));
+    if (!place_of || !nodes) {
+        free(place_of);
+        free(nodes);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
-        kept_as[plan->node_of[rank]] = 1;
-    }
-    for (uint32_t node = 0; node < plan->node_count; node++) {
-        if (kept_as[node]) {
-            kept_as[node] = kept;
-            plan->nodes[kept++] = plan->nodes[node];
-        } else {
-            free(plan->nodes[node].name);
-            free(plan->nodes[node].user);
-        }
-    }
-    for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
-        plan->node_of[rank] = kept_as[plan->node_of[rank]];
+        kept += place_of[plan->node_of[rank]] == 0;
+        place_of[plan->node_of[rank]] = 1;
     }
     plan->node_count = kept;
-    free(kept_as);
+    plan->idle_count = count - kept;
+    kept = 0;
+    for (uint32_t node = 0; node < count; node++) {
+        place_of[node] = place_of[node] ? kept++ : plan->node_count + idle++;
+        nodes[place_of[node]] = plan->nodes[node];
+    }
+    for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
+        plan->node_of[rank] = place_of[plan->node_of[rank]];
+    }
+    free(plan->nodes);
+    free(place_of);
+    plan->nodes = nodes;
     return job_plan_index(plan);
 }

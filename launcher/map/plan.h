@@ -23,6 +23,7 @@ struct map_node {
 struct job_plan {
     struct map_node *nodes; /* owned */
     uint32_t node_count;
+    uint32_t idle_count; /* nodes behind these that may be used, and have no part in the job yet */
     struct hash_table by_name, by_number; /* the nodes */
     char *here;                           /* owned: what this machine calls itself */
     struct map_node *local;               /* of the nodes: this machine; NULL: it is none of them */
@@ -74,8 +75,8 @@ bool job_plan_reserve(struct job_plan *plan, uint32_t more, bool bound) KEEL_MUS
  * the whole node, or LEVEL_NONE. */
 enum { LEVEL_NONE = LEVEL_NODE + 1 };
 unsigned job_plan_bind_level(const struct placement *placement);
-/* Forgets nodes without ranks, of which no daemon is needed. */
-int job_plan_drop_idle(struct job_plan *plan) KEEL_MUST_CHECK;
+/* Nodes without ranks, of which no daemon is needed, become idle. */
+int job_plan_set_idle(struct job_plan *plan) KEEL_MUST_CHECK;
 void job_plan_fini(struct job_plan *plan);
 
 /* The node that a host's name, or "+nK", stands for; NULL: none. */
