@@ -18,8 +18,8 @@ struct agent_command {
 /* Adds the words of a command, split at spaces, to a NULL-ended array of strings. False: no memory.
  */
 bool agent_split(char ***words, const char *command) KEEL_MUST_CHECK;
-/* Hands a command to the shepherd, to be run as id. All agents use one of its numbers of programs,
- * which is free until the ranks of a job are launched: no agent is started later. 0, or -errno: the
+/* Hands a command to the shepherd, to be run as id. All agents use one number of a program, the
+ * first: its ranks were ordered before an agent is started while a job runs. 0, or -errno: the
  * program cannot be found. */
 int agent_run(struct shepherd *shepherd, uint32_t id,
               const struct agent_command *command) KEEL_MUST_CHECK;

@@ -324,6 +324,21 @@ void agents_stop(struct agents *agents)
     }
 }
 
+void agents_go_on(struct agents *agents)
+{
+    agents->stopped = false;
+}
+
+void agents_end(struct agents *agents, uint32_t vpid)
+{
+    struct agent *agent = find(agents, vpid);
+    if (agent && agent->state == AGENT_TRIES && !agent->late) {
+        end_late(agent);
+    } else if (agent && (agent->state == AGENT_QUEUED || agent->state == AGENT_RESTS)) {
+        enter(agent, AGENT_FAILED);
+    }
+}
+
 static void print_command(struct agents *agents)
 {
     size_t used = 0;

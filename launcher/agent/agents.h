@@ -43,6 +43,10 @@ int agents_start(struct agents *agents, uint32_t vpid, const char *host) KEEL_MU
 void agents_home(struct agents *agents, uint32_t vpid);
 /* No more starts; who has not come home is not told any more. */
 void agents_stop(struct agents *agents);
+/* After agents_stop: more are to be started. */
+void agents_go_on(struct agents *agents);
+/* Nobody waits for this daemon any longer: its agent ends if it has not come home. */
+void agents_end(struct agents *agents, uint32_t vpid);
 
 /* The shepherd's events. Takes both descriptors. */
 void agents_started(struct agents *agents, uint32_t id, int input, int errors);

@@ -45,6 +45,17 @@ static int order_daemon(void *arg, uint32_t vpid, opal_buffer_t *buffer)
     return daemon_order(hnp->daemon, vpid, buffer);
 }
 
+/* Those that are added are lost, and no job ends for it. */
+static bool goes_on(void *arg, uint32_t vpid, const char *why)
+{
+    struct hnp *hnp = arg;
+    bool added = dvm_grows(&hnp->dvm) && vpid >= hnp->dvm.added;
+    if (added) {
+        dvm_lost(&hnp->dvm, vpid, why, clock_us());
+    }
+    return added;
+}
+
 static void plm_failed(void *arg, int exit_code, const char *text)
 {
     struct hnp *hnp = arg;
@@ -67,6 +78,7 @@ static const struct plm_owner plm_owner = {
     .is_home = is_home,
     .is_failing = is_failing,
     .order = order_daemon,
+    .goes_on = goes_on,
     .fail = plm_failed,
     .tell = tell,
     .ended = plm_ended,
@@ -247,6 +259,7 @@ static void start_agents(struct hnp *hnp, char *keeld)
 {
     struct plm_config config = {
         .count = hnp->dvm.count,
+        .first = 1,
         .family = hnp->family,
         .radix = hnp->daemon->radix,
         .contact = hnp->daemon->contact,

@@ -68,9 +68,17 @@ bool plm_is_slurm(const struct plm *plm)
 
 void plm_start(struct plm *plm, const struct plm_config *config, char *keeld)
 {
+    bool again = plm->ops != NULL;
     plm->config = *config;
     plm->ops = config->slurm_job && plm_choice() < PLM_RSH ? &plm_slurm : &plm_rsh;
-    (void) plm->ops->start(plm, keeld);
+    (void) (again ? plm->ops->grow(plm, keeld) : plm->ops->start(plm, keeld));
+}
+
+void plm_lost(struct plm *plm, uint32_t vpid)
+{
+    if (plm->ops) {
+        plm->ops->lost(plm, vpid);
+    }
 }
 
 void plm_started(struct plm *plm)

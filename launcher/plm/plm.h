@@ -24,6 +24,9 @@ struct plm_owner {
     bool (*is_failing)(void *arg);
     /* Sends an order to one that has called home; takes the buffer. */
     int (*order)(void *arg, uint32_t vpid, opal_buffer_t *buffer);
+    /* This daemon does not come, and why. True: the owner goes on without it, and knows; else all
+     * that fail are told together, by fail. */
+    bool (*goes_on)(void *arg, uint32_t vpid, const char *why);
     /* The daemons cannot be started; exit_code: keelrun's. */
     void (*fail)(void *arg, int exit_code, const char *text);
     /* A line for the user. */
@@ -34,6 +37,7 @@ struct plm_owner {
 
 struct plm_config {
     uint32_t count;           /* daemons, the HNP included */
+    uint32_t first;           /* that is to be started, of them; 1 at the first start */
     char uuid[JOB_UUID_TEXT]; /* this and the next: as in struct home */
     uint8_t key[KEY_BYTES];
     orte_jobid_t family;
@@ -50,6 +54,8 @@ struct plm_config {
 struct plm_ops {
     /* Starts the agents. keeld: the daemon's program. False: the job has failed. */
     bool (*start)(struct plm *plm, char *keeld);
+    /* The same for more daemons, later. */
+    bool (*grow)(struct plm *plm, char *keeld);
     /* Adds to what this daemon (HNP_VPID: all of them) is told who it is. False: no memory. The
      * strings are freed by home_fini. */
     bool (*fill)(const struct plm *plm, uint32_t vpid, struct home *home);
@@ -60,7 +66,8 @@ struct plm_ops {
     /* The rest may be NULL. */
     void (*came_home)(struct plm *plm, uint32_t vpid); /* one more daemon has */
     void (*unstarted)(struct plm *plm, uint32_t starter, uint32_t vpid, const char *why);
-    void (*stop)(struct plm *plm); /* nothing is started or waited for any more */
+    void (*lost)(struct plm *plm, uint32_t vpid); /* it is not waited for any more */
+    void (*stop)(struct plm *plm);                /* nothing is started or waited for any more */
     void (*fini)(struct plm *plm);
     /* keelrun is about to end. True: not before the agent has. */
     bool (*end)(struct plm *plm);
@@ -79,6 +86,7 @@ struct rsh_start {
 struct rsh {
     struct agents *agents;    /* owned */
     struct rsh_start *starts; /* owned, by vpid */
+    uint32_t size;            /* of them */
     struct remote remote;
     uint32_t block;             /* start_tree.h */
     struct loop_timer patience; /* with those that may still fail */
@@ -95,9 +103,10 @@ struct plm {
     const struct plm_ops *ops; /* NULL: no other nodes */
     struct plm_config config;
     struct rsh rsh;
-    bool step_runs;   /* plm_slurm.c: srun has not ended */
-    bool ending;      /* keelrun is about to end */
-    struct step step; /* of Slurm, if there is one */
+    bool step_runs;      /* plm_slurm.c: srun has not ended */
+    uint32_t step_count; /* daemons up to the last of those that it has started */
+    bool ending;         /* keelrun is about to end */
+    struct step step;    /* of Slurm, if there is one */
 };
 
 /* The parameter plm. */
@@ -108,8 +117,11 @@ enum plm_choice plm_choice(void);
 void plm_init(struct plm *plm, struct loop *loop, struct shepherd *shepherd,
               struct channel_end *front, const struct plm_owner *owner, void *arg);
 void plm_fini(struct plm *plm);
-/* keeld: the daemon's program. A failure is told to the owner. */
+/* Starts daemons from config->first on; again where there are more later. keeld: the daemon's
+ * program. A failure is told to the owner. */
 void plm_start(struct plm *plm, const struct plm_config *config, char *keeld);
+/* A daemon is lost: if it has not called home, it is not waited for. */
+void plm_lost(struct plm *plm, uint32_t vpid);
 /* What the daemons' agents do, by the shepherd's events. Takes both descriptors; errors -1: the
  * agent's stderr is keelrun's. */
 void plm_agent_started(struct plm *plm, uint32_t id, int input, int errors);
@@ -127,6 +139,14 @@ bool plm_is_slurm(const struct plm *plm);
 
 /* For the ways to start daemons. */
 void plm_fail(struct plm *plm, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
+/* plm_rsh.c, for other ways that start some daemons by an agent each. words: the agent's. */
+bool rsh_open(struct plm *plm, char *const *words, char *const *program);
+bool rsh_start_added(struct plm *plm); /* from config.first on */
+bool rsh_fill(const struct plm *plm, uint32_t vpid, struct home *home);
+void rsh_came_home(struct plm *plm, uint32_t vpid);
+void rsh_fini(struct plm *plm);
+void rsh_lost(struct plm *plm, uint32_t vpid);
+void rsh_stop(struct plm *plm);
 const char *plm_node(const struct plm *plm, uint32_t vpid);
 bool plm_is_home(const struct plm *plm, uint32_t vpid);
 /* What a daemon (HNP_VPID: all of them) is told; malloc'd. NULL: reason says why. */

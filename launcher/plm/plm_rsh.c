@@ -177,23 +177,38 @@ static char *whereto(const struct plm *plm, uint32_t vpid)
                : text;
 }
 
+/* It does not come. */
+static void give_up_on(struct plm *plm, uint32_t vpid, const char *why)
+{
+    if (!plm->owner->goes_on(plm->arg, vpid, why)) {
+        note_failure(plm, vpid, why);
+        settle(plm);
+    }
+}
+
 static void start_here(struct plm *plm, uint32_t vpid)
 {
     char *host = whereto(plm, vpid);
     plm->rsh.starts[vpid].starter = HNP_VPID;
     int status = host ? agents_start(plm->rsh.agents, vpid, host) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status != ORTE_SUCCESS) {
-        note_failure(plm, vpid, opal_strerror(status));
-        settle(plm);
+        give_up_on(plm, vpid, opal_strerror(status));
     }
     free(host);
+}
+
+/* Who starts this one, of those that are started together; itself: keelrun does. */
+static uint32_t head_of(const struct plm *plm, uint32_t vpid)
+{
+    uint32_t before = plm->config.first - 1;
+    return vpid > before ? before + start_tree_head(plm->rsh.block, vpid - before) : vpid;
 }
 
 /* Those that a daemon is to start are vpid + 1 to this one, which is not among them. */
 static uint32_t end_of_block(const struct plm *plm, uint32_t vpid)
 {
     uint32_t end = vpid;
-    while (end < plm->config.count && start_tree_head(plm->rsh.block, end) == vpid) {
+    while (end < plm->config.count && head_of(plm, end) == vpid) {
         end++;
     }
     return end;
@@ -248,7 +263,7 @@ static void start_block_here(struct plm *plm, uint32_t head, const char *why)
     }
 }
 
-static void came_home(struct plm *plm, uint32_t vpid)
+void rsh_came_home(struct plm *plm, uint32_t vpid)
 {
     uint32_t starter = plm->rsh.starts[vpid].starter;
     if (starter == HNP_VPID) {
@@ -304,9 +319,8 @@ static void failed(void *arg, uint32_t vpid, const char *why, char *const *said)
         return;
     }
     show_said(plm, said);
-    note_failure(plm, vpid, why);
     start_block_here(plm, vpid, "it does not run");
-    settle(plm);
+    give_up_on(plm, vpid, why);
 }
 
 static char *home_of(void *arg, uint32_t vpid, size_t *size, char *reason, size_t reason_size)
@@ -329,61 +343,89 @@ static bool make_remote(struct plm *plm, const char *keeld)
     return status == ORTE_SUCCESS;
 }
 
-static bool open_agents(struct plm *plm, char *keeld)
+bool rsh_open(struct plm *plm, char *const *words, char *const *program)
 {
-    struct rsh *rsh = &plm->rsh;
     bool simulated = plm->config.simulated;
-    char *children[] = {keeld, NULL};
-    if (!simulated && !make_remote(plm, keeld)) {
-        return false;
-    }
     struct agents_config config = {
-        .words = rsh->remote.agent,
-        .program = simulated ? children : rsh->remote.program,
+        .words = words,
+        .program = program,
         .max = simulated ? 0 : (uint32_t) param_int(&params.max),
         .retries = (uint32_t) param_int(&params.retries),
     };
-    rsh->starts = calloc(plm->config.count, sizeof(*rsh->starts));
-    int status = rsh->starts ? agents_create(&rsh->agents, plm->loop, plm->shepherd, &config,
-                                             &agents_owner, plm)
-                             : ORTE_ERR_OUT_OF_RESOURCE;
+    loop_timer_init(&plm->rsh.patience, plm->loop, waited);
+    int status =
+        agents_create(&plm->rsh.agents, plm->loop, plm->shepherd, &config, &agents_owner, plm);
     if (status != ORTE_SUCCESS) {
         plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: %s", opal_strerror(status));
     }
     return status == ORTE_SUCCESS;
 }
 
-/* Daemons of simulated nodes need no agent, and no tree. */
-static bool start(struct plm *plm, char *keeld)
+static bool reserve(struct rsh *rsh, uint32_t count)
+{
+    struct rsh_start *starts = realloc(rsh->starts, count * sizeof(*starts));
+    if (starts) {
+        memset(starts + rsh->size, 0, (count - rsh->size) * sizeof(*starts));
+        rsh->starts = starts;
+        rsh->size = count;
+    }
+    return starts != NULL;
+}
+
+/* Daemons of simulated nodes need no tree. */
+bool rsh_start_added(struct plm *plm)
 {
     struct rsh *rsh = &plm->rsh;
+    uint32_t first = plm->config.first, count = plm->config.count;
     uint32_t threshold = plm->config.simulated ? 0 : (uint32_t) param_int(&params.tree);
-    loop_timer_init(&rsh->patience, plm->loop, waited);
-    if (!open_agents(plm, keeld)) {
+    if (!reserve(rsh, count)) {
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
         return false;
     }
     rsh->started_us = clock_us();
-    rsh->block = start_tree_block(plm->config.count - 1, threshold);
-    for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
-        uint32_t head = start_tree_head(rsh->block, vpid);
+    rsh->block = start_tree_block(count - first, threshold);
+    agents_go_on(rsh->agents);
+    for (uint32_t vpid = first; vpid < count; vpid++) {
+        uint32_t head = head_of(plm, vpid);
         rsh->starts[vpid].starter = head == vpid ? HNP_VPID : head;
     }
-    for (uint32_t vpid = 1; !is_failing(plm) && vpid < plm->config.count; vpid += rsh->block) {
+    for (uint32_t vpid = first; !is_failing(plm) && vpid < count; vpid += rsh->block) {
         start_here(plm, vpid);
     }
     return !is_failing(plm);
 }
 
-static void stop(struct plm *plm)
+/* Daemons of simulated nodes need no agent. */
+static bool start(struct plm *plm, char *keeld)
+{
+    char *children[] = {keeld, NULL};
+    bool simulated = plm->config.simulated;
+    bool open =
+        (simulated || make_remote(plm, keeld)) &&
+        rsh_open(plm, plm->rsh.remote.agent, simulated ? children : plm->rsh.remote.program);
+    return open && rsh_start_added(plm);
+}
+
+static bool grow(struct plm *plm, char *keeld)
+{
+    return plm->rsh.agents ? rsh_start_added(plm) : start(plm, keeld);
+}
+
+void rsh_lost(struct plm *plm, uint32_t vpid)
+{
+    agents_end(plm->rsh.agents, vpid);
+}
+
+void rsh_stop(struct plm *plm)
 {
     loop_timer_stop(&plm->rsh.patience);
     agents_stop(plm->rsh.agents);
 }
 
-static void fini(struct plm *plm)
+void rsh_fini(struct plm *plm)
 {
     struct rsh *rsh = &plm->rsh;
-    for (uint32_t vpid = 0; rsh->starts && vpid < plm->config.count; vpid++) {
+    for (uint32_t vpid = 0; vpid < rsh->size; vpid++) {
         free(rsh->starts[vpid].why);
     }
     free(rsh->starts);
@@ -391,7 +433,7 @@ static void fini(struct plm *plm)
     remote_fini(&rsh->remote);
 }
 
-static bool fill(const struct plm *plm, uint32_t vpid, struct home *home)
+bool rsh_fill(const struct plm *plm, uint32_t vpid, struct home *home)
 {
     home->vpid = vpid;
     home->agent = !plm->config.simulated;
@@ -416,12 +458,14 @@ static void agent_exited(struct plm *plm, uint32_t id, int wait_status)
 
 const struct plm_ops plm_rsh = {
     .start = start,
-    .fill = fill,
+    .grow = grow,
+    .lost = rsh_lost,
+    .fill = rsh_fill,
     .agent_started = agent_started,
     .agent_failed = agent_failed,
     .agent_exited = agent_exited,
-    .came_home = came_home,
+    .came_home = rsh_came_home,
     .unstarted = unstarted,
-    .stop = stop,
-    .fini = fini,
+    .stop = rsh_stop,
+    .fini = rsh_fini,
 };

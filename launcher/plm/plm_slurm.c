@@ -29,18 +29,18 @@ PARAM_ROWS("launcher", slurm_args);
 /* The names of all nodes but keelrun's, by vpid; malloc'd, NULL: no memory. */
 static char *node_list(const struct plm *plm)
 {
-    const char **names = calloc(plm->config.count, sizeof(*names));
-    for (uint32_t vpid = 1; names && vpid < plm->config.count; vpid++) {
+    const char **names = calloc(plm->step_count, sizeof(*names));
+    for (uint32_t vpid = 1; names && vpid < plm->step_count; vpid++) {
         names[vpid - 1] = plm_node(plm, vpid);
     }
-    char *list = names ? hostlist_print(names, plm->config.count - 1) : NULL;
+    char *list = names ? hostlist_print(names, plm->step_count - 1) : NULL;
     free(names);
     return list;
 }
 
 static bool all_are_home(const struct plm *plm)
 {
-    for (uint32_t vpid = 1; vpid < plm->config.count; vpid++) {
+    for (uint32_t vpid = 1; vpid < plm->step_count; vpid++) {
         if (!plm_is_home(plm, vpid)) {
             return false;
         }
@@ -51,9 +51,9 @@ static bool all_are_home(const struct plm *plm)
 /* The nodes whose daemons have not called home, in short; malloc'd, NULL: no memory. */
 static char *nodes_not_home(const struct plm *plm, uint32_t *count)
 {
-    const char **names = calloc(plm->config.count, sizeof(*names));
+    const char **names = calloc(plm->step_count, sizeof(*names));
     *count = 0;
-    for (uint32_t vpid = 1; names && vpid < plm->config.count; vpid++) {
+    for (uint32_t vpid = 1; names && vpid < plm->step_count; vpid++) {
         if (!plm_is_home(plm, vpid)) {
             names[(*count)++] = plm_node(plm, vpid);
         }
@@ -70,7 +70,7 @@ static char *nodes_not_home(const struct plm *plm, uint32_t *count)
 static bool make_command(struct vars *words, const struct plm *plm, const char *nodes,
                          const char *keeld)
 {
-    uint32_t count = plm->config.count - 1;
+    uint32_t count = plm->step_count - 1;
     char **extra = NULL;
     bool whole = agent_split(&extra, param_string(&slurm_args));
     static const char *const fixed[] = {
@@ -102,7 +102,7 @@ static bool make_command(struct vars *words, const struct plm *plm, const char *
 static char *whom(const struct plm *plm)
 {
     char *text = NULL, *nodes = node_list(plm);
-    const char *form = plm->config.count == 2 ? "daemon of node %s" : "daemons of nodes %s";
+    const char *form = plm->step_count == 2 ? "daemon of node %s" : "daemons of nodes %s";
     if (!nodes || asprintf(&text, form, nodes) < 0) {
         text = NULL;
     }
@@ -132,6 +132,7 @@ static bool run_step(struct plm *plm, char *const *words, char *const *env)
 static bool start(struct plm *plm, char *keeld)
 {
     struct vars words = {0}, env = {0};
+    plm->step_count = plm->config.count;
     char *nodes = node_list(plm);
     for (char **variable = environ; *variable; variable++) {
         if (!vars_is_srun_option(*variable)) {
@@ -152,9 +153,45 @@ static bool start(struct plm *plm, char *keeld)
     return started;
 }
 
+/* Daemons that are added have a step each: srun is their agent, and the node's name is its last
+ * option. */
+static bool open_agents(struct plm *plm, char *keeld)
+{
+    struct vars words = {0};
+    char **extra = NULL, *program[] = {keeld, NULL};
+    bool whole = agent_split(&extra, param_string(&slurm_args));
+    static const char *const fixed[] = {
+        "srun",      "--nodes=1",    "--ntasks=1",  "--ntasks-per-node=1",
+        "--chdir=/", "--export=ALL", "--input=all", "--mpi=none",
+        "--quiet",
+    };
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
+        vars_append(&words, strdup(fixed[i]));
+    }
+    vars_format(&words, "--jobid=%s", plm->config.slurm_job);
+    for (char **word = extra; word && *word; word++) {
+        vars_append(&words, strdup(*word));
+    }
+    vars_append(&words, strdup("--nodelist"));
+    bool open = whole && !words.failed && rsh_open(plm, words.strings, program);
+    if (!whole || words.failed) {
+        plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
+    }
+    strings_free(extra);
+    vars_fini(&words);
+    return open;
+}
+
+static bool grow(struct plm *plm, char *keeld)
+{
+    return (plm->rsh.agents || open_agents(plm, keeld)) && rsh_start_added(plm);
+}
+
 static bool fill(const struct plm *plm, uint32_t vpid, struct home *home)
 {
-    (void) vpid;
+    if (vpid != HNP_VPID) {
+        return rsh_fill(plm, vpid, home);
+    }
     home->nodes = node_list(plm);
     return home->nodes != NULL;
 }
@@ -163,7 +200,10 @@ static void agent_started(struct plm *plm, uint32_t id, int input, int errors)
 {
     size_t size = 0;
     char reason[256];
-    (void) id;
+    if (id != STEP_ID) {
+        agents_started(plm->rsh.agents, id, input, errors);
+        return;
+    }
     step_open(&plm->step, errors);
     char *text = plm_home(plm, HNP_VPID, &size, reason, sizeof(reason));
     int error = text ? agent_tell(input, text, size) : 0;
@@ -179,7 +219,10 @@ static void agent_started(struct plm *plm, uint32_t id, int input, int errors)
  * later, they go on without it. */
 static void agent_exited(struct plm *plm, uint32_t id, int wait_status)
 {
-    (void) id;
+    if (id != STEP_ID) {
+        agents_exited(plm->rsh.agents, id, wait_status);
+        return;
+    }
     plm->step_runs = false;
     step_close(&plm->step);
     if (plm->ending) {
@@ -202,6 +245,10 @@ static void agent_exited(struct plm *plm, uint32_t id, int wait_status)
 
 static void agent_failed(struct plm *plm, uint32_t id, int error)
 {
+    if (id != STEP_ID) {
+        agents_failed(plm->rsh.agents, id, error);
+        return;
+    }
     cannot_start(plm, "", error);
     agent_exited(plm, id, 0);
 }
@@ -215,11 +262,30 @@ static bool end(struct plm *plm)
     return plm->step_runs;
 }
 
+static void came_home(struct plm *plm, uint32_t vpid)
+{
+    if (vpid >= plm->step_count) {
+        rsh_came_home(plm, vpid);
+    }
+}
+
+static void stop(struct plm *plm)
+{
+    if (plm->rsh.agents) {
+        rsh_stop(plm);
+    }
+}
+
 const struct plm_ops plm_slurm = {
     .start = start,
     .fill = fill,
     .agent_started = agent_started,
     .agent_failed = agent_failed,
     .agent_exited = agent_exited,
+    .grow = grow,
+    .lost = rsh_lost,
+    .came_home = came_home,
+    .stop = stop,
+    .fini = rsh_fini,
     .end = end,
 };
