@@ -223,6 +223,7 @@ static void check(struct spawn_request *request)
     request->state = SPAWN_CHECKING;
     spawned->number = hnp->spawn_count + 1;
     spawned->first = hnp->plan.rank_count;
+    spawned->node_first = hnp->plan.node_count;
     spawned->app_first = (uint32_t) hnp->request.app_count;
     int status = spawn_place(hnp, spawned, request->programs, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {

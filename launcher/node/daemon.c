@@ -13,6 +13,7 @@
 #include <launcher/node/server/name_server.h>
 #include <launcher/node/spawn_check.h>
 #include <launcher/node/tracer.h>
+#include <launcher/node/tree_growth.h>
 #include <launcher/node/tree_repair.h>
 #include <launcher/shepherd/sweep.h>
 #include <limits.h>
@@ -68,7 +69,7 @@ void daemon_tell(struct daemon *daemon, const char *format, ...)
 
 /* --- orders --- */
 
-static void report_unable(struct daemon *daemon, const char *what, const char *reason, int status)
+void daemon_report_unable(struct daemon *daemon, const char *what, const char *reason, int status)
 {
     char why[512];
     snprintf(why, sizeof(why), "%s: %s", what, reason ? reason : opal_strerror(status));
@@ -79,7 +80,7 @@ static void parent_linked(void *arg, int status, const char *reason)
 {
     struct daemon *daemon = arg;
     if (status != ORTE_SUCCESS) {
-        report_unable(daemon, "no link to its parent in the tree", reason, status);
+        daemon_report_unable(daemon, "no link to its parent in the tree", reason, status);
         return;
     }
     /* the report is the last message over the direct link to the HNP */
@@ -98,7 +99,7 @@ static int take_wireup(struct daemon *daemon, opal_buffer_t *buffer)
         free(parent);
     }
     if (status != ORTE_SUCCESS) {
-        report_unable(daemon, "no link to its parent in the tree", NULL, status);
+        daemon_report_unable(daemon, "no link to its parent in the tree", NULL, status);
     }
     return status;
 }
@@ -130,7 +131,7 @@ static int take_launch(struct daemon *daemon, opal_buffer_t *buffer)
         status = local_launch(daemon, &launch);
     }
     if (status != ORTE_SUCCESS) {
-        report_unable(daemon, "the launch cannot be followed", NULL, status);
+        daemon_report_unable(daemon, "the launch cannot be followed", NULL, status);
     }
     return status;
 }
@@ -264,6 +265,10 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         return repair_take_ended(daemon, buffer);
     case ORDER_REHOME:
         return repair_take_rehome(daemon, buffer);
+    case ORDER_GROW:
+        return growth_take(daemon, buffer);
+    case ORDER_JOIN:
+        return growth_join(daemon, buffer);
     case ORDER_GONE:
         if (daemon->ops->cut_off) {
             repair_hnp_gone(daemon, "the parent daemon says so");
@@ -565,10 +570,14 @@ undo:
 
 int daemon_listen(struct daemon *daemon, char *reason, size_t reason_size)
 {
+    if (daemon->listens) {
+        return ORTE_SUCCESS;
+    }
     int status = oob_listen_tcp(rml_oob(daemon->rml), reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
     }
+    daemon->listens = true;
     char *contact = oob_contact(rml_oob(daemon->rml));
     if (!contact) {
         return ORTE_ERR_OUT_OF_RESOURCE;

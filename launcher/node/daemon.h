@@ -18,6 +18,7 @@
 #include <rml/interface/core.h>
 
 #define HNP_VPID 0u
+#define DAEMONS_MAX (NODES_MAX + 1u) /* of a job, lost ones included */
 
 enum { LINK_WHY_BYTES = 320 }; /* room for why a link is down */
 
@@ -110,6 +111,7 @@ struct daemon {
     uint64_t last_request;                          /* of those that services number */
     char *topology;     /* owned: as text, where the HNP asked for it; NULL: there is none */
     char *topology_why; /* owned: why there is none; NULL: it was not asked for */
+    bool listens;       /* other nodes can link to it */
     bool homeless;      /* the link to the parent is down, and to no other up */
     char homeless_why[LINK_WHY_BYTES];
     const struct home *home;     /* borrowed; NULL in the HNP */
@@ -123,7 +125,8 @@ struct daemon {
 int daemon_create(struct daemon **daemon, const struct daemon_config *config,
                   const struct daemon_ops *ops, void *arg, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
-/* Opens TCP listeners too and renews the contact string: for daemons that other nodes link to. */
+/* Opens TCP listeners too, unless they are, and renews the contact string: for daemons that other
+ * nodes link to. */
 int daemon_listen(struct daemon *daemon, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* Frees; the shepherd, ended after it, removes the session folder. */
 void daemon_destroy(struct daemon *daemon);
@@ -139,6 +142,8 @@ void daemon_report(struct daemon *daemon, opal_buffer_t *buffer);
 int daemon_ask_spawn(struct daemon *daemon, uint64_t request, uint32_t parent, char *const *puts,
                      const struct spawn_wish *wishes, size_t count) KEEL_MUST_CHECK;
 void daemon_watch_spawned(struct daemon *daemon, struct spawned_watcher *watcher);
+/* It cannot take part in the job: what it could not do, and why (NULL: status says it). */
+void daemon_report_unable(struct daemon *daemon, const char *what, const char *reason, int status);
 /* A line for the user, printed by keelrun. */
 void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 3);
 

@@ -265,9 +265,7 @@ int local_launch(struct daemon *daemon, struct launch *launch)
         launch_fini(launch);
         return status;
     }
-    if (daemon->progress.starting > 0 || daemon->name.vpid == HNP_VPID) {
-        daemon->services = services_start(daemon);
-    }
+    daemon->services = services_start(daemon); /* ranks may come here later */
     if (daemon->progress.starting == 0) {
         daemon->progress.starting = 1;
         start_settled(daemon);

@@ -5,7 +5,7 @@ liblauncher_la_SOURCES += launcher/node/daemon.h launcher/node/daemon.c \
 	launcher/node/onward.c launcher/node/service.h launcher/node/service.c \
 	launcher/node/spawn_check.h launcher/node/spawn_check.c launcher/node/stacks.h \
 	launcher/node/stacks.c launcher/node/topology.c launcher/node/tracer.h launcher/node/tracer.c \
-	launcher/node/tree_repair.h launcher/node/tree_repair.c
+	launcher/node/tree_growth.h launcher/node/tree_growth.c launcher/node/tree_repair.h launcher/node/tree_repair.c
 EXTRA_DIST += launcher/node/README.md launcher/node/orders/README.md launcher/node/server/README.md
 
 # What a daemon is told and what it reports.

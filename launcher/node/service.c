@@ -35,9 +35,6 @@ struct services *services_start(struct daemon *daemon)
     }
     for (size_t i = 0; services && services->all[i]; i++) {
         char reason[256] = "";
-        if (daemon->progress.starting == 0 && !services->all[i]->tools) {
-            continue;
-        }
         int status =
             services->all[i]->job_start(&services->states[i], daemon, reason, sizeof(reason));
         services->offered[i] = status == ORTE_SUCCESS;

@@ -29,7 +29,6 @@ struct doing {
 
 struct service_ops {
     const char *name;
-    bool tools;  /* it serves tools: keelrun's own daemon offers it also where it has no ranks */
     bool socket; /* ranks inherit a socket of it as descriptor RANK_SOCKET; at most one service */
 
     /* daemon->launch is known, no rank was started. *state is passed to the rest. On an error the
@@ -58,8 +57,8 @@ struct service_ops {
     void (*job_end)(void *state);
 };
 
-/* All of them, in one call each; in a daemon without ranks, those that serve tools. services_start
- * never fails: what cannot be offered is told. NULL (no memory) offers nothing. */
+/* All of them, in one call each. services_start never fails: what cannot be offered is told. NULL
+ * (no memory) offers nothing. */
 struct services *services_start(struct daemon *daemon);
 int services_spawned(struct services *services, const struct spawned *what) KEEL_MUST_CHECK;
 bool services_want_socket(const struct services *services, uint32_t app);

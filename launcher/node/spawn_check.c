@@ -56,11 +56,11 @@ static int check_app(const struct daemon *daemon, const struct launch_app *app,
 /* Is one of its ranks to run here? */
 static bool is_wanted(const struct daemon *daemon, const struct spawned *spawned, uint32_t app)
 {
-    const struct job_map *map = &daemon->launch.map;
     bool wanted = false;
     for (uint32_t i = 0; i < spawned->count && !wanted; i++) {
-        wanted = spawned->app_of[i] == spawned->app_first + app &&
-                 map->daemon_of_node[spawned->node_of[i]] == daemon->name.vpid;
+        wanted =
+            spawned->app_of[i] == spawned->app_first + app &&
+            launch_daemon_of(&daemon->launch, spawned, spawned->node_of[i]) == daemon->name.vpid;
     }
     return wanted;
 }

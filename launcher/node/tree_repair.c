@@ -41,7 +41,7 @@ int repair_take_lost(struct daemon *daemon, opal_buffer_t *buffer)
     }
     if (lost == daemon->name.vpid) {
         repair_hnp_gone(daemon, "it takes this daemon for lost");
-    } else {
+    } else if (lost < daemon->count) { /* else it was to be added: ORDER_GROW says so again */
         repair_lose(daemon, lost);
     }
     return ORTE_SUCCESS;
@@ -92,7 +92,7 @@ void repair_begin(struct daemon *daemon, const char *why)
     }
 }
 
-static void rehomed(struct daemon *daemon)
+void repair_linked(struct daemon *daemon, uint8_t report)
 {
     orte_process_name_t hnp = {daemon->name.jobid, HNP_VPID};
     uint32_t parent = rml_parent_of(daemon->rml, daemon->name.vpid);
@@ -102,7 +102,7 @@ static void rehomed(struct daemon *daemon)
     if (parent != HNP_VPID) {
         rml_disconnect(daemon->rml, &hnp, true);
     }
-    daemon_report(daemon, proto_new(REPORT_REHOMED, ""));
+    daemon_report(daemon, proto_new(report, ""));
 }
 
 static void parent_linked(void *arg, int status, const char *reason)
@@ -110,7 +110,7 @@ static void parent_linked(void *arg, int status, const char *reason)
     struct daemon *daemon = arg;
     char why[LINK_WHY_BYTES];
     if (status == ORTE_SUCCESS) {
-        rehomed(daemon);
+        repair_linked(daemon, REPORT_REHOMED);
         return;
     }
     snprintf(why, sizeof(why), "it cannot be reached from node %s: %s", daemon->node,
@@ -118,10 +118,9 @@ static void parent_linked(void *arg, int status, const char *reason)
     repair_begin(daemon, why); /* that one is lost, too */
 }
 
-int repair_take_rehome(struct daemon *daemon, opal_buffer_t *buffer)
+int repair_take_losses(struct daemon *daemon, opal_buffer_t *buffer)
 {
     uint32_t count, lost;
-    char *contact = NULL;
     int status = proto_unpack(buffer, "u", &count);
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
         status = proto_unpack(buffer, "u", &lost);
@@ -129,6 +128,13 @@ int repair_take_rehome(struct daemon *daemon, opal_buffer_t *buffer)
             repair_lose(daemon, lost);
         }
     }
+    return status;
+}
+
+int repair_take_rehome(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    char *contact = NULL;
+    int status = repair_take_losses(daemon, buffer);
     if (status == OPAL_SUCCESS) {
         status = proto_unpack(buffer, "s", &contact);
     }
@@ -138,7 +144,7 @@ int repair_take_rehome(struct daemon *daemon, opal_buffer_t *buffer)
     if (contact[0]) {
         status = rml_connect(daemon->rml, contact, OOB_KEY_CONTROL, 0, parent_linked, daemon);
     } else {
-        rehomed(daemon); /* the HNP is the parent, and linked */
+        repair_linked(daemon, REPORT_REHOMED); /* the HNP is the parent, and linked */
     }
     free(contact);
     if (status != ORTE_SUCCESS) {

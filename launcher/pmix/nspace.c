@@ -40,6 +40,8 @@ pmix_proc_t nspace_rank_name(struct list *all, uint32_t number)
 
 void nspace_destroy(struct nspace *nspace)
 {
+    free(nspace->map.node_names);
+    free(nspace->map.daemon_of_node);
     free(nspace->map.node_of);
     free(nspace->map.local_rank_of);
     free(nspace->app_of);
@@ -70,15 +72,27 @@ static int copy_cpus(struct nspace *nspace, const struct launch *launch, uint32_
     return nspace->cpus || !launch->cpus ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
+/* The names stay where they are when the job gets more nodes. */
+static int copy_nodes(struct job_map *map, const struct job_map *from)
+{
+    map->node_count = from->node_count;
+    map->node_names = calloc(from->node_count, sizeof(*map->node_names));
+    map->daemon_of_node = calloc(from->node_count, sizeof(*map->daemon_of_node));
+    if (!map->node_names || !map->daemon_of_node) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(map->node_names, from->node_names, from->node_count * sizeof(*map->node_names));
+    memcpy(map->daemon_of_node, from->daemon_of_node,
+           from->node_count * sizeof(*map->daemon_of_node));
+    return ORTE_SUCCESS;
+}
+
 /* Fills the maps from the daemon's launch. */
 static int copy_map(struct nspace *nspace, const struct launch *launch, uint32_t count,
                     uint32_t app_count)
 {
     struct job_map *map = &nspace->map;
-    *map = (struct job_map){.size = count,
-                            .node_count = launch->map.node_count,
-                            .node_names = launch->map.node_names,
-                            .daemon_of_node = launch->map.daemon_of_node};
+    map->size = count;
     map->node_of = calloc(count, sizeof(*map->node_of));
     map->local_rank_of = calloc(count, sizeof(*map->local_rank_of));
     nspace->app_of = calloc(count, sizeof(*nspace->app_of));
@@ -95,7 +109,10 @@ static int copy_map(struct nspace *nspace, const struct launch *launch, uint32_t
             (struct pmix_program){.argv = launch->apps[nspace->app_first + app].argv,
                                   .wdir = launch->apps[nspace->app_first + app].wdir};
     }
-    int status = count_local_ranks(map);
+    int status = copy_nodes(map, &launch->map);
+    if (status == ORTE_SUCCESS) {
+        status = count_local_ranks(map);
+    }
     return status == ORTE_SUCCESS ? copy_cpus(nspace, launch, count) : status;
 }
 

@@ -13,9 +13,9 @@ struct nspace {
     struct list link;
     char name[JOB_UUID_TEXT + 32];
     pmix_proc_t parent;
-    uint32_t first;     /* the number of its rank 0 in the job */
-    uint32_t app_first; /* the number of its first program */
-    struct job_map map;
+    uint32_t first;                /* the number of its rank 0 in the job */
+    uint32_t app_first;            /* the number of its first program */
+    struct job_map map;            /* its arrays are owned, not the names */
     uint32_t *app_of;              /* owned */
     const char **cpus;             /* owned, not the texts: as in struct pmix_job */
     struct pmix_program *programs; /* owned */

@@ -442,7 +442,6 @@ static int spawned(void *state, const struct spawned *what)
 
 const struct service_ops pmix_service_ops = {
     .name = "PMIx",
-    .tools = true,
     .job_start = job_start,
     .app_vars = pmix_service_app_vars,
     .rank_vars = pmix_service_rank_vars,

@@ -30,6 +30,9 @@ enum order {
     ORDER_EXPLAIN,    /* u number, u ms for a debugger, u for all: what do your ranks do? Their
                        * stacks, too, unless all is 0: then earlier orders' are not wanted either,
                        * unless a debugger's is 0, too */
+    ORDER_GROW,       /* u daemons, u count, count u: so many are there now, these of them lost */
+    ORDER_JOIN, /* q, q: the tree's last broadcasts of both classes (rml_begin_casts); u daemons
+                 * and the rest as in ORDER_REHOME: the place in a tree that stands */
 };
 
 enum report {
@@ -59,6 +62,7 @@ enum report {
                        * processor time, q bytes of memory): my ranks that have not ended */
     REPORT_STACK,     /* u number, u rank, s why there is none, u threads, threads x (c first, s
                        * frames as in struct stack) */
+    REPORT_GROWN,     /* u daemons, s contact: I know that there are so many */
     REPORT_TRACED,    /* u number, s why no rank was looked at, or "": all stacks were reported */
 };
 
@@ -82,6 +86,9 @@ struct spawned {
     uint32_t number; /* 1 for the first that are added to the job */
     uint32_t parent; /* the rank that asked for them */
     uint32_t first, count;
+    uint32_t node_first, node_count; /* nodes that the job did not have before */
+    char **node_names;               /* owned, NULL-ended */
+    uint32_t *daemon_of_node;        /* owned, by node from node_first on */
     uint32_t app_first, app_count;
     struct launch_app *apps; /* owned */
     uint32_t *app_of;        /* owned, by rank from first on: as in struct launch */
@@ -123,6 +130,9 @@ int spawned_unpack(opal_buffer_t *buffer, struct spawned *spawned) KEEL_MUST_CHE
 void spawned_fini(struct spawned *spawned);
 /* The folder where a program that is added starts: its own, else its parent's; "" for none. */
 const char *launch_app_wdir(const struct launch_app *app, const struct launch_app *parent);
+/* The daemon of a node, of the job's or of those that are added; they fit. */
+uint32_t launch_daemon_of(const struct launch *launch, const struct spawned *spawned,
+                          uint32_t node);
 /* Do they fit behind what is there? */
 bool launch_fits(const struct launch *launch, const struct spawned *spawned);
 /* Adds them to the job; takes the programs, which inherit what their parent's has. On

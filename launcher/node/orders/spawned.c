@@ -27,12 +27,48 @@ void spawn_wish_fini(struct spawn_wish *wish)
     *wish = (struct spawn_wish){0};
 }
 
+static int nodes_pack(opal_buffer_t *buffer, const struct spawned *spawned)
+{
+    static char *none[] = {NULL};
+    int status = proto_pack(buffer, "uu", spawned->node_first, spawned->node_count);
+    if (status == OPAL_SUCCESS) {
+        status = proto_pack_strings(buffer, spawned->node_names ? spawned->node_names : none);
+    }
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->node_count; i++) {
+        status = proto_pack(buffer, "u", spawned->daemon_of_node[i]);
+    }
+    return status;
+}
+
+static int nodes_unpack(opal_buffer_t *buffer, struct spawned *spawned)
+{
+    int status = proto_unpack(buffer, "uu", &spawned->node_first, &spawned->node_count);
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack_strings(buffer, &spawned->node_names);
+    }
+    if (status == OPAL_SUCCESS && strings_count(spawned->node_names) != spawned->node_count) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    spawned->daemon_of_node = calloc((size_t) spawned->node_count + 1, sizeof(uint32_t));
+    status = spawned->daemon_of_node ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->node_count; i++) {
+        status = proto_unpack(buffer, "u", &spawned->daemon_of_node[i]);
+    }
+    return status;
+}
+
 int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
 {
     int status = proto_pack(buffer, "uuuuuu", spawned->number, spawned->parent, spawned->first,
                             spawned->count, spawned->app_first, spawned->app_count);
     if (status == OPAL_SUCCESS) {
         status = proto_pack(buffer, "c", (uint8_t) (spawned->cpus != NULL));
+    }
+    if (status == OPAL_SUCCESS) {
+        status = nodes_pack(buffer, spawned);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->app_count; i++) {
         status = launch_app_pack(buffer, &spawned->apps[i]);
@@ -73,6 +109,9 @@ int spawned_unpack(opal_buffer_t *buffer, struct spawned *out)
         return status;
     }
     status = allocate(buffer, &read);
+    if (status == OPAL_SUCCESS) {
+        status = nodes_unpack(buffer, &read);
+    }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < read.app_count; i++) {
         status = launch_app_unpack(buffer, &read.apps[i]);
     }
@@ -99,6 +138,8 @@ void spawned_fini(struct spawned *spawned)
     for (uint32_t i = 0; spawned->apps && i < spawned->app_count; i++) {
         launch_app_fini(&spawned->apps[i]);
     }
+    strings_free(spawned->node_names);
+    free(spawned->daemon_of_node);
     free(spawned->apps);
     free(spawned->app_of);
     free(spawned->node_of);
@@ -108,16 +149,25 @@ void spawned_fini(struct spawned *spawned)
     *spawned = (struct spawned){0};
 }
 
+uint32_t launch_daemon_of(const struct launch *launch, const struct spawned *spawned, uint32_t node)
+{
+    const struct job_map *map = &launch->map;
+    return node < map->node_count ? map->daemon_of_node[node]
+                                  : spawned->daemon_of_node[node - map->node_count];
+}
+
 bool launch_fits(const struct launch *launch, const struct spawned *spawned)
 {
     if (!spawned->cpus != !launch->cpus || spawned->first != launch->map.size ||
+        spawned->node_first != launch->map.node_count ||
+        spawned->node_count > NODES_MAX - launch->map.node_count ||
         spawned->app_first != launch->app_count || spawned->parent >= launch->map.size ||
         spawned->count > UINT32_MAX - spawned->first ||
         spawned->app_count > UINT32_MAX - spawned->app_first) {
         return false;
     }
     for (uint32_t i = 0; i < spawned->count; i++) {
-        if (spawned->node_of[i] >= launch->map.node_count ||
+        if (spawned->node_of[i] >= launch->map.node_count + spawned->node_count ||
             spawned->app_of[i] < spawned->app_first ||
             spawned->app_of[i] - spawned->app_first >= spawned->app_count) {
             return false;
@@ -184,6 +234,42 @@ static void take_cpus(struct launch *launch, struct spawned *spawned)
     }
 }
 
+/* The names of the nodes and of those that are added, which are moved; NULL: no memory. */
+static char **join_names(struct job_map *map, struct spawned *spawned)
+{
+    size_t count = (size_t) map->node_count + spawned->node_count;
+    char **joined = calloc(count + 1, sizeof(*joined));
+    if (joined) {
+        memcpy(joined, map->node_names, map->node_count * sizeof(*joined));
+        memcpy(joined + map->node_count, spawned->node_names,
+               spawned->node_count * sizeof(*joined));
+        free(spawned->node_names);
+        spawned->node_names = NULL;
+    }
+    return joined;
+}
+
+/* Nodes that the job did not have; no effect on failure. */
+static int add_nodes(struct job_map *map, struct spawned *spawned)
+{
+    if (spawned->node_count == 0) {
+        return ORTE_SUCCESS;
+    }
+    uint32_t *daemons =
+        join(map->daemon_of_node, map->node_count, spawned->daemon_of_node, spawned->node_count);
+    char **names = daemons ? join_names(map, spawned) : NULL;
+    if (!names) {
+        free(daemons);
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    free(map->daemon_of_node);
+    free(map->node_names);
+    map->daemon_of_node = daemons;
+    map->node_names = names;
+    map->node_count += spawned->node_count;
+    return ORTE_SUCCESS;
+}
+
 static void replace(uint32_t **array, uint32_t *with)
 {
     free(*array);
@@ -208,7 +294,8 @@ int launch_extend(struct launch *launch, struct spawned *spawned)
     size_t apps_size = ((size_t) launch->app_count + spawned->app_count) * sizeof(*launch->apps);
     bool room = node_of && local && app_of && grow_cpus(launch, spawned->count);
     struct launch_app *apps = room ? realloc(launch->apps, apps_size) : NULL;
-    if (!apps) {
+    launch->apps = apps ? apps : launch->apps;
+    if (!apps || add_nodes(map, spawned) != ORTE_SUCCESS) {
         free(node_of);
         free(local);
         free(app_of);
@@ -217,7 +304,6 @@ int launch_extend(struct launch *launch, struct spawned *spawned)
     memcpy(apps + launch->app_count, spawned->apps, spawned->app_count * sizeof(*apps));
     free(spawned->apps);
     spawned->apps = NULL;
-    launch->apps = apps;
     launch->app_count += spawned->app_count;
     replace(&map->node_of, node_of);
     replace(&map->local_rank_of, local);

@@ -31,6 +31,7 @@ static int check(void)
     struct spawned spawned = {.number = 1,
                               .first = 1,
                               .count = 2,
+                              .node_first = 2,
                               .app_first = 1,
                               .app_count = 2,
                               .apps = apps,

@@ -33,6 +33,8 @@ static struct launch two_ranks(void)
     struct launch launch = {
         .map = {.size = RANKS,
                 .node_count = NODES,
+                .node_names = strings("a", "b"),
+                .daemon_of_node = numbers(0, 1, 0),
                 .node_of = numbers(0, 1, 0),
                 .local_rank_of = numbers(0, 0, 0)},
         .apps = calloc(2, sizeof(*launch.apps)),
@@ -53,6 +55,7 @@ static struct spawned three_more(void)
         .parent = 1,
         .first = RANKS,
         .count = ADDED,
+        .node_first = NODES,
         .app_first = 2,
         .app_count = 1,
         .apps = calloc(1, sizeof(*spawned.apps)),
@@ -72,9 +75,45 @@ static void launch_free(struct launch *launch)
     }
     free(launch->apps);
     free(launch->app_of);
+    strings_free(launch->map.node_names);
+    free(launch->map.daemon_of_node);
     free(launch->map.node_of);
     free(launch->map.local_rank_of);
 }
+
+/* The same, the last one on a node that the job does not have. */
+static struct spawned on_one_node_more(void)
+{
+    struct spawned spawned = three_more();
+    spawned.node_count = 1;
+    spawned.node_names = strings("c", NULL);
+    spawned.daemon_of_node = numbers(7, 0, 0);
+    spawned.node_of[2] = NODES;
+    return spawned;
+}
+
+START_TEST(more_nodes)
+{
+    struct launch launch = two_ranks();
+    struct spawned spawned = on_one_node_more(), read;
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    ck_assert_int_eq(spawned_pack(buffer, &spawned), OPAL_SUCCESS);
+    ck_assert_int_eq(spawned_unpack(buffer, &read), OPAL_SUCCESS);
+    ck_assert_uint_eq(launch_daemon_of(&launch, &read, 1), 1);
+    ck_assert_uint_eq(launch_daemon_of(&launch, &read, 2), 7);
+    ck_assert_int_eq(launch_extend(&launch, &read), ORTE_SUCCESS);
+    uint32_t daemons[] = {0, 1, 7};
+    ck_assert_uint_eq(launch.map.node_count, NODES + 1);
+    ck_assert_mem_eq(launch.map.daemon_of_node, daemons, sizeof(daemons));
+    ck_assert_str_eq(launch.map.node_names[1], "b");
+    ck_assert_str_eq(launch.map.node_names[2], "c");
+    ck_assert_ptr_null(launch.map.node_names[3]);
+    OBJ_RELEASE(buffer);
+    spawned_fini(&read);
+    spawned_fini(&spawned);
+    launch_free(&launch);
+}
+END_TEST
 
 START_TEST(grown)
 {
@@ -157,6 +196,9 @@ START_TEST(what_does_not_fit)
     spawned = three_more();
     spawned.node_of[1] = NODES;
     refused("a node that is not there", &spawned);
+    spawned = on_one_node_more();
+    spawned.node_first--;
+    refused("a node that is there", &spawned);
     spawned = three_more();
     spawned.app_of[1] = 0;
     refused("an old program", &spawned);
@@ -210,7 +252,7 @@ static const struct decoder decoder = {unpack, fini, check, sizeof(struct spawne
 
 static opal_buffer_t *packed(void)
 {
-    struct spawned spawned = three_more();
+    struct spawned spawned = on_one_node_more();
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
     ck_assert_int_eq(spawned_pack(buffer, &spawned), OPAL_SUCCESS);
     spawned_fini(&spawned);
@@ -224,4 +266,5 @@ START_TEST(hostile_orders)
 }
 END_TEST
 
-UNIT_MAIN("spawned", grown, bindings, environment, what_does_not_fit, order, hostile_orders)
+UNIT_MAIN("spawned", grown, more_nodes, bindings, environment, what_does_not_fit, order,
+          hostile_orders)
