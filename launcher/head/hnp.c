@@ -29,6 +29,11 @@ void hnp_tell(struct hnp *hnp, const char *format, ...)
     channel_send(hnp->front, proto_new(FRONT_TEXT, "s", text));
 }
 
+bool hnp_peer_hears(const struct hnp *hnp, uint32_t vpid)
+{
+    return dvm_lives(&hnp->dvm, vpid) && hnp->dvm.daemons[vpid].state != DAEMON_HOME;
+}
+
 bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid)
 {
     return dvm_lives(&hnp->dvm, vpid);
@@ -130,12 +135,14 @@ static int take_text(struct hnp *hnp, opal_buffer_t *buffer)
 
 static int take_unable(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
-    char *why;
+    char *why = NULL;
     int status = proto_unpack(buffer, "s", &why);
-    if (status == OPAL_SUCCESS) {
+    if (status == OPAL_SUCCESS && hnp->job.parts && hnp->job.parts[vpid] == PART_ABSENT) {
+        dvm_lost(&hnp->dvm, vpid, why, clock_us());
+    } else if (status == OPAL_SUCCESS) {
         job_unable(&hnp->job, vpid, 0, hnp->plan.rank_count, why);
-        free(why);
     }
+    free(why);
     return status;
 }
 
@@ -233,6 +240,8 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return hnp_take_traced(hnp, vpid, buffer);
     case REPORT_SPAWNED:
         return hnp_spawned(hnp, vpid, buffer);
+    case REPORT_GROWN:
+        return hnp_take_grown(hnp, vpid, buffer);
     default:
         return ORTE_ERR_BAD_PARAM;
     }
@@ -351,26 +360,30 @@ static int add_daemon(struct hnp *hnp, const char *node, const char *user)
     return user && !*copy ? ORTE_ERR_OUT_OF_RESOURCE : dvm_add(&hnp->dvm, node);
 }
 
-/* A daemon for every node but mine; the HNP is the first. */
+/* A daemon for every node but mine and the idle ones; the HNP is the first. */
 static int number_daemons(struct hnp *hnp)
 {
     const struct job_plan *plan = &hnp->plan;
     char host[256];
     const char *own = host;
-    hnp->daemon_of_node = calloc(plan->node_count, sizeof(*hnp->daemon_of_node));
+    uint32_t all = plan->node_count + plan->idle_count;
+    hnp->daemon_of_node = calloc(all, sizeof(*hnp->daemon_of_node));
     hnp->peers = calloc((size_t) plan->node_count + 1, sizeof(*hnp->peers));
     if (!hnp->daemon_of_node || !hnp->peers) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     host_name(host, sizeof(host));
-    for (uint32_t node = 0; node < plan->node_count; node++) {
+    for (uint32_t node = 0; node < all; node++) {
         own = plan->nodes[node].local ? plan->nodes[node].name : own;
+        hnp->daemon_of_node[node] = plan->nodes[node].local ? HNP_VPID : NO_DAEMON;
     }
     int status = dvm_add(&hnp->dvm, own);
     for (uint32_t node = 0; node < plan->node_count && status == ORTE_SUCCESS; node++) {
         const struct map_node *planned = &plan->nodes[node];
-        hnp->daemon_of_node[node] = planned->local ? HNP_VPID : hnp->dvm.count;
-        status = planned->local ? ORTE_SUCCESS : add_daemon(hnp, planned->name, planned->user);
+        if (!planned->local) {
+            hnp->daemon_of_node[node] = hnp->dvm.count;
+            status = add_daemon(hnp, planned->name, planned->user);
+        }
     }
     return status;
 }
@@ -509,6 +522,7 @@ int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
     list_init(&hnp->spawns);
     list_init(&hnp->topologies);
     list_init(&hnp->explanations);
+    list_init(&hnp->launches);
     hnp_daemons_init(hnp);
     hnp_end_init(hnp);
     channel_receive(front, from_front, hnp);
@@ -540,6 +554,7 @@ void hnp_destroy(struct hnp *hnp)
     free(hnp->peers);
     free(hnp->daemon_of_node);
     hnp_spawn_fini(hnp);
+    hnp_grow_fini(hnp);
     hnp_plan_fini(hnp);
     job_fini(&hnp->job);
     dvm_fini(&hnp->dvm);

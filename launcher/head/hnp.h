@@ -23,6 +23,8 @@ struct peer {
     uint64_t input_taken;          /* ... and have taken so many bytes */
 };
 
+#define NO_DAEMON UINT32_MAX
+
 struct hnp_timer {
     struct loop_timer timer;
     struct hnp *hnp; /* borrowed */
@@ -64,8 +66,9 @@ struct hnp {
     uint8_t control_key[KEY_BYTES];
 
     struct peer *peers;       /* owned, by vpid: as many as the dvm has daemons */
-    uint32_t *daemon_of_node; /* owned */
-    struct list spawns;       /* struct spawn_request of hnp_spawn.c */
+    uint32_t *daemon_of_node; /* owned, by node, idle ones too; NO_DAEMON: none yet */
+    struct list launches; /* struct kept_order of hnp_grow.c: what daemons hear that come later */
+    struct list spawns;   /* struct spawn_request of hnp_spawn.c */
     uint32_t spawn_count;
     struct hnp_input input;
     struct hnp_timers timers;
@@ -85,6 +88,8 @@ void hnp_destroy(struct hnp *hnp);
 /* An order to all daemons, once the tree stands; takes the buffer. */
 int hnp_broadcast(struct hnp *hnp, opal_buffer_t *order);
 void hnp_tell(struct hnp *hnp, const char *format, ...) KEEL_PRINTF(2, 3);
+/* Does it hear what is ordered all? */
+bool hnp_peer_hears(const struct hnp *hnp, uint32_t vpid);
 /* Can it be sent to? */
 bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid);
 
@@ -92,6 +97,9 @@ bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid);
 extern const struct dvm_ops hnp_dvm_ops;
 void hnp_daemons_init(struct hnp *hnp);
 void hnp_start_daemons(struct hnp *hnp);
+/* Those from first on; reason says why not. */
+int hnp_start_agents(struct hnp *hnp, uint32_t first, char *reason,
+                     size_t reason_size) KEEL_MUST_CHECK;
 void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact,
               const char *topology);                                         /* takes the contact */
 int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer); /* REPORT_UNSTARTED */
@@ -111,6 +119,18 @@ void hnp_plan_fini(struct hnp *hnp);
 void hnp_launch(struct hnp *hnp);
 uint64_t hnp_launch_limit_us(void); /* what daemons have to start ranks */
 
+/* hnp_grow.c: nodes that get a daemon while the job runs */
+/* Starts one on each of these nodes of the plan that has none. The spawns are told when they have
+ * joined, or are lost. */
+int hnp_grow(struct hnp *hnp, const uint32_t *nodes, uint32_t count, char *reason,
+             size_t reason_size) KEEL_MUST_CHECK;
+/* An order that daemons need that are added later; it is copied. */
+int hnp_keep_order(struct hnp *hnp, const opal_buffer_t *order) KEEL_MUST_CHECK;
+void hnp_announce(struct hnp *hnp);                                        /* dvm_ops.announce */
+void hnp_join(struct hnp *hnp, uint32_t vpid);                             /* dvm_ops.join */
+int hnp_take_grown(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_GROWN */
+void hnp_grow_fini(struct hnp *hnp);
+
 /* hnp_uri.c: --report-uri */
 int hnp_report_uri(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 void hnp_remove_uri(struct hnp *hnp);
@@ -118,6 +138,8 @@ void hnp_remove_uri(struct hnp *hnp);
 /* hnp_spawn.c: REPORT_SPAWN and REPORT_SPAWNED */
 int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer);
 int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);
+/* The daemons that were added have joined, or are lost. */
+void hnp_spawn_grown(struct hnp *hnp);
 /* A daemon is lost: what waits for its part fails. */
 void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid);
 void hnp_spawn_fini(struct hnp *hnp);
@@ -162,6 +184,8 @@ bool hnp_recovers(void);
 uint64_t hnp_repair_limit_us(void);
 /* Ranks of one node, or this one (vpid JOB_ALL), have failed, and the job goes on: all are told. */
 void hnp_tell_ended(struct hnp *hnp, uint32_t vpid, uint32_t rank);
+/* Adds which daemons are lost to an order: u count, count u. Takes the order. */
+opal_buffer_t *hnp_add_losses(const struct hnp *hnp, opal_buffer_t *order);
 /* The tree goes on without a daemon. */
 void hnp_forget(struct hnp *hnp, uint32_t lost);
 int hnp_orphan(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_ORPHAN */

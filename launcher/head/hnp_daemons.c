@@ -59,6 +59,12 @@ static bool goes_on(void *arg, uint32_t vpid, const char *why)
 static void plm_failed(void *arg, int exit_code, const char *text)
 {
     struct hnp *hnp = arg;
+    if (dvm_stands(&hnp->dvm)) {
+        for (uint32_t vpid = hnp->dvm.added; vpid < hnp->dvm.count; vpid++) {
+            (void) (is_home(hnp, vpid) || goes_on(hnp, vpid, text));
+        }
+        return;
+    }
     job_fail(&hnp->job, exit_code, "%s", text);
 }
 
@@ -161,15 +167,25 @@ static void forget(void *arg, uint32_t lost)
     hnp_forget(arg, lost);
 }
 
+static void announce(void *arg)
+{
+    hnp_announce(arg);
+}
+
+static void join(void *arg, uint32_t vpid)
+{
+    hnp_join(arg, vpid);
+}
+
+/* Those that are not in the tree are told each. */
 static void end_daemons(void *arg, bool by_tree)
 {
     struct hnp *hnp = arg;
     if (by_tree) {
         (void) !hnp_broadcast(hnp, proto_new(ORDER_EXIT, ""));
-        return;
     }
     for (uint32_t vpid = 0; vpid < hnp->dvm.count && hnp->daemon; vpid++) {
-        if (hnp_peer_lives(hnp, vpid)) {
+        if (hnp_peer_lives(hnp, vpid) && !(by_tree && hnp_peer_hears(hnp, vpid))) {
             (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_EXIT, ""));
         }
     }
@@ -226,6 +242,8 @@ const struct dvm_ops hnp_dvm_ops = {
     .came_home = came_home,
     .ask_topologies = ask_topologies,
     .wire = wire,
+    .announce = announce,
+    .join = join,
     .parent = parent_of,
     .forget = forget,
     .exit = end_daemons,
@@ -255,11 +273,11 @@ void hnp_daemons_init(struct hnp *hnp)
 
 /* --- start --- */
 
-static void start_agents(struct hnp *hnp, char *keeld)
+static void start_agents(struct hnp *hnp, uint32_t first, char *keeld)
 {
     struct plm_config config = {
         .count = hnp->dvm.count,
-        .first = 1,
+        .first = first,
         .family = hnp->family,
         .radix = hnp->daemon->radix,
         .contact = hnp->daemon->contact,
@@ -284,27 +302,31 @@ static void start(struct hnp *hnp)
     dvm_start(&hnp->dvm, &limits);
 }
 
+int hnp_start_agents(struct hnp *hnp, uint32_t first, char *reason, size_t reason_size)
+{
+    char *keeld = paths_program("keeld");
+    snprintf(reason, reason_size, "keeld is not beside keelrun");
+    int status = keeld ? daemon_listen(hnp->daemon, reason, reason_size) : ORTE_ERR_NOT_FOUND;
+    if (status == ORTE_SUCCESS) {
+        bool agents = hnp->request.simulate_nodes == 0 && !allocation_is_slurm(&hnp->allocation);
+        status = limits_daemons(hnp->dvm.count - 1, agents, reason, reason_size);
+    }
+    if (status == ORTE_SUCCESS) {
+        start_agents(hnp, first, keeld);
+    }
+    free(keeld);
+    return status;
+}
+
 void hnp_start_daemons(struct hnp *hnp)
 {
     char reason[256] = "";
-    if (hnp->dvm.count == 1) {
-        start(hnp);
-        return;
+    start(hnp);
+    int status =
+        hnp->dvm.count > 1 ? hnp_start_agents(hnp, 1, reason, sizeof(reason)) : ORTE_SUCCESS;
+    if (status != ORTE_SUCCESS) {
+        job_fail(&hnp->job, EXIT_RUNTIME, "cannot start other nodes: %s", reason);
     }
-    char *keeld = paths_program("keeld");
-    int status = daemon_listen(hnp->daemon, reason, sizeof(reason));
-    if (status == ORTE_SUCCESS) {
-        bool agents = hnp->request.simulate_nodes == 0 && !allocation_is_slurm(&hnp->allocation);
-        status = limits_daemons(hnp->dvm.count - 1, agents, reason, sizeof(reason));
-    }
-    if (!keeld || status != ORTE_SUCCESS) {
-        job_fail(&hnp->job, EXIT_RUNTIME, "cannot start other nodes: %s",
-                 keeld ? reason : "keeld is not beside keelrun");
-    } else {
-        start(hnp);
-        start_agents(hnp, keeld);
-    }
-    free(keeld);
 }
 
 int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer)

@@ -91,7 +91,9 @@ static void launch(void *arg)
 static void launched(void *arg)
 {
     struct hnp *hnp = arg;
-    plm_started(&hnp->plm);
+    if (!dvm_grows(&hnp->dvm)) {
+        plm_started(&hnp->plm);
+    }
 }
 
 static void order_signal(void *arg, int signal, enum job_starts starts)
@@ -122,6 +124,13 @@ static void part_lost(void *arg, uint32_t vpid)
 {
     hnp_input_lost(arg, vpid);
     hnp_spawn_lost(arg, vpid);
+}
+
+static void grown(void *arg)
+{
+    struct hnp *hnp = arg;
+    plm_started(&hnp->plm);
+    hnp_spawn_grown(hnp);
 }
 
 static void over(void *arg)
@@ -165,6 +174,7 @@ const struct job_ops hnp_job_ops = {
     .drain = order_drain,
     .ended = tell_ended,
     .part_lost = part_lost,
+    .grown = grown,
     .over = over,
     .hurry = hurry,
     .daemon_of = daemon_of,

@@ -79,6 +79,11 @@ static int send_all(struct hnp *hnp, const struct launch *launch)
     if (order) {
         order = proto_whole(order, launch_pack(order, launch));
     }
+    int status = order ? hnp_keep_order(hnp, order) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status != ORTE_SUCCESS) {
+        (void) !proto_whole(order, status);
+        return status;
+    }
     return hnp_broadcast(hnp, order);
 }
 

@@ -54,23 +54,30 @@ void hnp_tell_ended(struct hnp *hnp, uint32_t vpid, uint32_t rank)
 
 void hnp_forget(struct hnp *hnp, uint32_t lost)
 {
+    plm_lost(&hnp->plm, lost);
     repair_lose(hnp->daemon, lost);
     (void) !hnp_broadcast(hnp, proto_new(ORDER_LOST, "u", lost));
 }
 
-static int name_parent(struct hnp *hnp, uint32_t vpid)
+opal_buffer_t *hnp_add_losses(const struct hnp *hnp, opal_buffer_t *order)
 {
     uint32_t count = 0;
-    uint32_t parent = rml_parent_of(hnp->daemon->rml, vpid);
     for (uint32_t lost = 1; lost < hnp->dvm.count; lost++) {
         count += dvm_is_lost(&hnp->dvm, lost);
     }
-    opal_buffer_t *order = proto_new(ORDER_REHOME, "u", count);
+    order = order ? proto_whole(order, proto_pack(order, "u", count)) : NULL;
     for (uint32_t lost = 1; lost < hnp->dvm.count && order; lost++) {
         if (dvm_is_lost(&hnp->dvm, lost)) {
             order = proto_whole(order, proto_pack(order, "u", lost));
         }
     }
+    return order;
+}
+
+static int name_parent(struct hnp *hnp, uint32_t vpid)
+{
+    uint32_t parent = rml_parent_of(hnp->daemon->rml, vpid);
+    opal_buffer_t *order = hnp_add_losses(hnp, proto_new(ORDER_REHOME, ""));
     if (order) {
         const char *contact = parent == HNP_VPID ? "" : hnp->peers[parent].contact;
         order = proto_whole(order, proto_pack(order, "s", contact));

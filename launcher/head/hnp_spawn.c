@@ -2,10 +2,12 @@
  * they end with it, and it ends when one of them fails. */
 #include <config.h>
 
+#include <launcher/head/spawn_nodes.h>
 #include <launcher/head/spawn_place.h>
 
 #include <base/data/strings.h>
 #include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +15,14 @@
 
 enum { PROGRAMS_MAX = 1024, SPAWNED_MAX = 1 << 16 };
 
-/* One request at a time is checked: what it was placed on is free until it starts. */
-enum spawn_state { SPAWN_QUEUED, SPAWN_CHECKING, SPAWN_STARTING };
+static struct param requests_max = PARAM_INT(
+    "spawn_requests_max", "256", 1, 65536, "",
+    "How many requests of ranks for more ranks (MPI_Comm_spawn) may be under way at a time");
+PARAM_ROWS("launcher", requests_max);
+
+/* One request at a time gets daemons where it needs some, and is checked: what it was placed on is
+ * free until it starts. */
+enum spawn_state { SPAWN_QUEUED, SPAWN_GROWING, SPAWN_CHECKING, SPAWN_STARTING };
 
 /* A request on its way. All daemons check it, so that nothing is started of one that cannot be, and
  * then start their part. */
@@ -29,7 +37,8 @@ struct spawn_request {
     struct spawn_program *programs; /* owned, one for each of spawned */
     uint32_t missing;               /* daemons that have yet to check or to start their part */
     int32_t status;                 /* the first error */
-    bool settled[];                 /* by vpid: nothing more is to come of this daemon */
+    bool *settled;                  /* owned, by vpid: nothing more is to come of this daemon */
+    uint32_t daemon_count;          /* of settled; later daemons have nothing to do with it */
 };
 
 static void request_free(struct spawn_request *request)
@@ -40,8 +49,14 @@ static void request_free(struct spawn_request *request)
         strings_free(request->programs[i].info);
     }
     free(request->programs);
+    free(request->settled);
     spawned_fini(&request->spawned);
     free(request);
+}
+
+static bool is_settled(const struct spawn_request *request, uint32_t vpid)
+{
+    return vpid >= request->daemon_count || request->settled[vpid];
 }
 
 static void too_late(struct loop_timer *timer)
@@ -49,10 +64,10 @@ static void too_late(struct loop_timer *timer)
     struct spawn_request *request = container_of(timer, struct spawn_request, timer);
     struct hnp *hnp = request->hnp;
     uint32_t vpid = 0;
-    while (vpid < hnp->dvm.count && (request->settled[vpid] || !hnp_peer_lives(hnp, vpid))) {
+    while (vpid < request->daemon_count && (request->settled[vpid] || !hnp_peer_lives(hnp, vpid))) {
         vpid++;
     }
-    if (vpid < hnp->dvm.count) {
+    if (vpid < request->daemon_count) {
         job_fail(&hnp->job, EXIT_RUNTIME, "node %s: its daemon has not started more ranks in time",
                  hnp->dvm.daemons[vpid].node);
     }
@@ -60,7 +75,7 @@ static void too_late(struct loop_timer *timer)
 
 static struct spawn_request *request_new(struct hnp *hnp, uint32_t asker, uint64_t id)
 {
-    struct spawn_request *request = calloc(1, sizeof(*request) + hnp->dvm.count);
+    struct spawn_request *request = calloc(1, sizeof(*request));
     if (request) {
         request->hnp = hnp;
         request->asker = asker;
@@ -170,6 +185,24 @@ static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
 
 /* --- ordering --- */
 
+static int await_all(struct spawn_request *request)
+{
+    const struct hnp *hnp = request->hnp;
+    bool *settled = calloc(hnp->dvm.count, sizeof(*settled));
+    if (!settled) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    free(request->settled);
+    request->settled = settled;
+    request->daemon_count = hnp->dvm.count;
+    request->missing = 0;
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
+        settled[vpid] = !hnp_peer_hears(hnp, vpid);
+        request->missing += hnp_peer_hears(hnp, vpid);
+    }
+    return ORTE_SUCCESS;
+}
+
 /* To all daemons, each of which reports when it has done its part. */
 static int order_all(struct spawn_request *request, uint8_t kind)
 {
@@ -178,10 +211,13 @@ static int order_all(struct spawn_request *request, uint8_t kind)
     if (order) {
         order = proto_whole(order, spawned_pack(order, &request->spawned));
     }
-    request->missing = 0;
-    for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
-        request->settled[vpid] = !hnp_peer_lives(hnp, vpid);
-        request->missing += hnp_peer_lives(hnp, vpid);
+    int status = order ? await_all(request) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS && kind == ORDER_SPAWN) {
+        status = hnp_keep_order(hnp, order);
+    }
+    if (status != ORTE_SUCCESS) {
+        (void) !proto_whole(order, status);
+        return status;
     }
     loop_timer_start(&request->timer, hnp_launch_limit_us());
     return hnp_broadcast(hnp, order);
@@ -197,6 +233,7 @@ static void start(struct spawn_request *request)
         status = add_ranks(hnp, &request->spawned);
     }
     if (status == ORTE_SUCCESS) {
+        spawn_add_nodes(hnp, &request->spawned);
         status = order_all(request, ORDER_SPAWN);
     }
     if (status != ORTE_SUCCESS) { /* the tables of the daemons may differ now */
@@ -214,29 +251,72 @@ static void refuse(struct spawn_request *request, int status, const char *reason
     }
 }
 
-/* Finds places, and has the daemons look whether they can start what is to run there. */
-static void check(struct spawn_request *request)
+/* What places it had. */
+static void displace(struct spawned *spawned)
+{
+    free(spawned->app_of);
+    free(spawned->node_of);
+    free(spawned->local_rank_of);
+    strings_free(spawned->cpus);
+    spawned->app_of = spawned->node_of = spawned->local_rank_of = NULL;
+    spawned->cpus = NULL;
+}
+
+static int place(struct spawn_request *request)
 {
     char reason[512];
     struct hnp *hnp = request->hnp;
     struct spawned *spawned = &request->spawned;
-    request->state = SPAWN_CHECKING;
+    displace(spawned);
     spawned->number = hnp->spawn_count + 1;
     spawned->first = hnp->plan.rank_count;
-    spawned->node_first = hnp->plan.node_count;
     spawned->app_first = (uint32_t) hnp->request.app_count;
     int status = spawn_place(hnp, spawned, request->programs, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
         refuse(request, status, reason);
-    } else if (reason[0]) {
+    } else if (reason[0] && !spawn_lacks_daemons(hnp, spawned)) {
         hnp_tell(hnp, "rank %u: MPI_Comm_spawn: %s", spawned->parent, reason);
     }
+    return status;
+}
+
+/* Its nodes get daemons. */
+static void start_daemons(struct spawn_request *request)
+{
+    char reason[512];
+    struct hnp *hnp = request->hnp;
+    request->state = SPAWN_GROWING;
+    int status =
+        hnp_grow(hnp, request->spawned.node_of, request->spawned.count, reason, sizeof(reason));
+    if (status != ORTE_SUCCESS) {
+        refuse(request, status, reason);
+        settle(request);
+    }
+}
+
+/* Has the daemons look whether they can start what is to run there. */
+static void ask_all(struct spawn_request *request)
+{
+    request->state = SPAWN_CHECKING;
+    int status = spawn_name_nodes(request->hnp, &request->spawned);
     if (status == ORTE_SUCCESS) {
         status = order_all(request, ORDER_CHECK);
-        request->status = status;
     }
+    request->status = status;
     if (status != ORTE_SUCCESS) {
         settle(request);
+    }
+}
+
+/* Finds places, which may change while daemons are started there. */
+static void check(struct spawn_request *request)
+{
+    if (place(request) != ORTE_SUCCESS) {
+        settle(request);
+    } else if (spawn_lacks_daemons(request->hnp, &request->spawned)) {
+        start_daemons(request);
+    } else {
+        ask_all(request);
     }
 }
 
@@ -255,7 +335,8 @@ static struct spawn_request *find_request(struct hnp *hnp, enum spawn_state stat
 static void go_on(struct hnp *hnp)
 {
     struct spawn_request *next;
-    while (!find_request(hnp, SPAWN_CHECKING) && (next = find_request(hnp, SPAWN_QUEUED))) {
+    while (!find_request(hnp, SPAWN_GROWING) && !find_request(hnp, SPAWN_CHECKING) &&
+           (next = find_request(hnp, SPAWN_QUEUED))) {
         if (job_runs(&hnp->job)) {
             check(next);
         } else {
@@ -265,7 +346,43 @@ static void go_on(struct hnp *hnp)
     }
 }
 
+void hnp_spawn_grown(struct hnp *hnp)
+{
+    char reason[512];
+    struct spawn_request *request = find_request(hnp, SPAWN_GROWING);
+    bool came = spawn_drop_lost(hnp, reason, sizeof(reason));
+    if (!request) {
+        return;
+    }
+    if (!came) {
+        refuse(request, ORTE_ERR_NOT_AVAILABLE, reason);
+        settle(request);
+    } else if (!job_runs(&hnp->job)) {
+        request->status = ORTE_ERR_NOT_AVAILABLE;
+        settle(request);
+    } else {
+        check(request);
+    }
+    go_on(hnp);
+}
+
 /* --- requests and reports --- */
+
+/* False: so many wait that it is refused. */
+static bool has_room(struct hnp *hnp, uint32_t parent)
+{
+    uint32_t count = 0, most = (uint32_t) param_int(&requests_max);
+    for (const struct list *link = hnp->spawns.next; link != &hnp->spawns; link = link->next) {
+        count++;
+    }
+    if (count >= most) {
+        hnp_tell(hnp,
+                 "rank %u: MPI_Comm_spawn is refused: %u requests are under way "
+                 "(spawn_requests_max)",
+                 parent, count);
+    }
+    return count < most;
+}
 
 int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
 {
@@ -276,7 +393,8 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
         return status;
     }
     bool running = job_runs(&hnp->job) && parent < hnp->plan.rank_count;
-    struct spawn_request *request = running ? request_new(hnp, asker, id) : NULL;
+    struct spawn_request *request =
+        running && has_room(hnp, parent) ? request_new(hnp, asker, id) : NULL;
     if (!request) {
         answer(hnp, asker, id, running ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_ERR_NOT_AVAILABLE, 0);
         return ORTE_SUCCESS;
@@ -318,7 +436,7 @@ static struct spawn_request *find_number(struct hnp *hnp, uint32_t number)
 {
     struct spawn_request *request;
     list_for_each (request, &hnp->spawns, struct spawn_request, link) {
-        if (request->state != SPAWN_QUEUED && request->spawned.number == number) {
+        if (request->state >= SPAWN_CHECKING && request->spawned.number == number) {
             return request;
         }
     }
@@ -345,7 +463,7 @@ int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     }
     struct spawn_request *request = find_number(hnp, number);
     bool checking = request && request->state == SPAWN_CHECKING;
-    if (checking && outcome != ORTE_SUCCESS && !request->settled[vpid]) {
+    if (checking && outcome != ORTE_SUCCESS && !is_settled(request, vpid)) {
         refuse(request, outcome, why);
     } else if (!checking && outcome != ORTE_SUCCESS) { /* the others wait for those */
         ranks_unable(request, hnp, vpid, why);
@@ -353,7 +471,7 @@ int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     if (request && !checking && request->status == ORTE_SUCCESS) {
         request->status = outcome;
     }
-    if (request && !request->settled[vpid]) {
+    if (request && !is_settled(request, vpid)) {
         part_is_settled(request, vpid);
     }
     free(why);
@@ -376,7 +494,7 @@ static struct spawn_request *find_waiting(struct hnp *hnp, uint32_t vpid)
 {
     struct spawn_request *request;
     list_for_each (request, &hnp->spawns, struct spawn_request, link) {
-        if (request->state != SPAWN_QUEUED && !request->settled[vpid]) {
+        if (request->state >= SPAWN_CHECKING && !is_settled(request, vpid)) {
             return request;
         }
     }
@@ -385,11 +503,18 @@ static struct spawn_request *find_waiting(struct hnp *hnp, uint32_t vpid)
 
 void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid)
 {
+    char unused[320];
+    if (!dvm_grows(&hnp->dvm)) { /* else the spawn that waits for it is told why */
+        (void) spawn_drop_lost(hnp, unused, sizeof(unused));
+    }
     struct spawn_request *request;
     list_for_each (request, &hnp->spawns, struct spawn_request, link) {
-        if (request->state != SPAWN_QUEUED && request->status == ORTE_SUCCESS &&
+        if (request->state >= SPAWN_CHECKING && request->status == ORTE_SUCCESS &&
             has_ranks_with(hnp, request, vpid)) {
-            request->status = ORTE_ERR_COMM_FAILURE;
+            char reason[320];
+            snprintf(reason, sizeof(reason), "node %s: its daemon is lost",
+                     hnp->dvm.daemons[vpid].node);
+            refuse(request, ORTE_ERR_COMM_FAILURE, reason);
         }
     }
     while ((request = find_waiting(hnp, vpid)) != NULL) {

@@ -13,7 +13,7 @@
 struct placing {
     const struct hnp *hnp;
     struct job_plan plan; /* the job's, as it grows: the ranks' arrays are owned, the rest is not */
-    bool *closed;         /* owned, by node: lost, or without ranks */
+    bool *closed;         /* owned, by node: lost */
     uint32_t *limits;     /* owned, by node: ranks of this program at most; 0: it may not be used */
     uint32_t *row;        /* owned: the nodes of this program, in order */
     uint32_t row_count;
@@ -35,15 +35,6 @@ static KEEL_PRINTF(3, 4) int fail(struct placing *placing, int status, const cha
     return status;
 }
 
-static bool has_ranks(const struct hnp *hnp, uint32_t node)
-{
-    bool has = false;
-    for (uint32_t rank = 0; rank < hnp->plan.rank_count && !has; rank++) {
-        has = hnp->plan.node_of[rank] == node;
-    }
-    return has;
-}
-
 /* --- the info --- */
 
 /* Leaves the nodes of a list. Others than the job's are passed over, or are an error. */
@@ -58,11 +49,10 @@ static int restrict_to(struct placing *placing, const struct node_list *list, bo
         const struct map_node *found = job_plan_find(plan, host->name);
         uint32_t node = found ? (uint32_t) (found - plan->nodes) : 0;
         if (!found || placing->limits[node] == 0) {
-            bool known = found && has_ranks(placing->hnp, node);
             status = pass_over ? ORTE_SUCCESS
                                : fail(placing, ORTE_ERR_NOT_FOUND,
-                                      known ? "host %s is lost, or not in the hostfile"
-                                            : "host %s has no rank of this job",
+                                      found ? "host %s is lost, or not in the hostfile"
+                                            : "host %s is none of the nodes of this job",
                                       host->name);
             continue;
         }
@@ -161,15 +151,89 @@ static int take_ppr(struct placing *placing, const char *value)
                : status;
 }
 
+/* Both are of the words of a policy, whatever was mapped before. */
+static int settle(struct placing *placing, int status, const char *key, const char *value,
+                  const char *why)
+{
+    char unfit[320];
+    snprintf(unfit, sizeof(unfit), "%s", why);
+    if (status == ORTE_SUCCESS) {
+        status = placement_settle(&placing->wish.placement, unfit, sizeof(unfit));
+    }
+    return status == ORTE_SUCCESS ? status : fail(placing, status, "%s=%s: %s", key, value, unfit);
+}
+
+static int take_rank_by(struct placing *placing, const char *words)
+{
+    char why[320] = "";
+    int status = placement_rank_by(&placing->wish.placement, words, why, sizeof(why));
+    return settle(placing, status, "rank_by", words, why);
+}
+
+/* Where no rank of the job is bound, its daemons expect none that is. */
+static int take_bind_to(struct placing *placing, const char *words)
+{
+    char why[320] = "";
+    struct placement *placement = &placing->wish.placement;
+    int status = placement_bind_to(placement, words, why, sizeof(why));
+    placement->bind_given = true;
+    if (status == ORTE_SUCCESS && placement->bind && !placing->plan.cpus) {
+        snprintf(why, sizeof(why), "the job's ranks are not bound, so none can be (--bind-to)");
+        status = ORTE_ERR_NOT_SUPPORTED;
+    }
+    return settle(placing, status, "bind_to", words, why);
+}
+
+/* There are no others than the job's: what is added is to be among these. */
+static int expect_known(struct placing *placing, const struct node_list *list)
+{
+    int status = ORTE_SUCCESS;
+    for (size_t i = 0; i < list->count && status == ORTE_SUCCESS; i++) {
+        if (!job_plan_find(&placing->plan, list->nodes[i].name)) {
+            status = fail(placing, ORTE_ERR_NOT_FOUND,
+                          "host %s is none of the nodes of this job, and no node can be added",
+                          list->nodes[i].name);
+        }
+    }
+    return status;
+}
+
+static int take_add_host(struct placing *placing, const char *words)
+{
+    struct node_list list = {0};
+    int status =
+        node_list_parse(&list, words, strlen(words), 0, 0, placing->reason, placing->reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = expect_known(placing, &list);
+    }
+    node_list_fini(&list);
+    return status;
+}
+
+static int take_add_hostfile(struct placing *placing, const char *path)
+{
+    struct node_list list = {0};
+    int status = hostfile_read(&list, path, false, placing->reason, placing->reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = expect_known(placing, &list);
+    }
+    node_list_fini(&list);
+    return status;
+}
+
 /* In the order in which they are taken: the hosts select from the hostfile. */
 static const struct {
     const char *key;
     int (*take)(struct placing *placing, const char *value);
 } keys[] = {
+    {"add-hostfile", take_add_hostfile},
+    {"add-host", take_add_host},
     {"hostfile", take_hostfile},
     {"host", take_host},
     {"map_by", take_map_by},
     {"ppr", take_ppr},
+    {"rank_by", take_rank_by},
+    {"bind_to", take_bind_to},
 };
 #define KEYS (sizeof(keys) / sizeof(*keys))
 
@@ -191,8 +255,8 @@ static int take_info(struct placing *placing)
     for (char *const *one = info; one && *one; one++) {
         if (!is_known(*one)) {
             return fail(placing, ORTE_ERR_NOT_SUPPORTED,
-                        "%s: this info key is not supported; host, hostfile, map_by, npernode, "
-                        "pernode and ppr are",
+                        "%s: this info key is not supported; host, hostfile, add-host, "
+                        "add-hostfile, map_by, npernode, pernode, ppr, rank_by and bind_to are",
                         *one);
         }
     }
@@ -311,9 +375,10 @@ static bool begin(struct placing *placing)
 {
     const struct hnp *hnp = placing->hnp;
     const struct job_plan *job = &hnp->plan;
-    size_t ranks = job->rank_count, nodes = job->node_count;
+    size_t ranks = job->rank_count, nodes = (size_t) job->node_count + job->idle_count;
     struct job_plan *plan = &placing->plan;
     *plan = *job;
+    plan->node_count = (uint32_t) nodes; /* the idle ones get a daemon where they get ranks */
     plan->node_of = copy(job->node_of, ranks * sizeof(uint32_t));
     plan->app_of = copy(job->app_of, ranks * sizeof(uint32_t));
     plan->local_rank_of = copy(job->local_rank_of, ranks * sizeof(uint32_t));
@@ -324,11 +389,8 @@ static bool begin(struct placing *placing)
     placing->use = (struct plan_use){
         .ended = hnp->job.ended, .ended_count = job->rank_count, .closed = placing->closed};
     for (uint32_t node = 0; placing->closed && node < nodes; node++) {
-        placing->closed[node] = true;
-    }
-    for (uint32_t rank = 0; placing->closed && rank < ranks; rank++) {
-        uint32_t node = job->node_of[rank];
-        placing->closed[node] = !hnp_peer_lives(hnp, hnp->daemon_of_node[node]);
+        uint32_t daemon = hnp->daemon_of_node[node];
+        placing->closed[node] = daemon != NO_DAEMON && !hnp_peer_lives(hnp, daemon);
     }
     return plan->node_of && plan->app_of && plan->local_rank_of && (plan->cpus || !job->cpus) &&
            placing->closed && placing->limits && placing->row;

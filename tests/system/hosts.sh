@@ -70,6 +70,19 @@ talk()
     like "data between all hosts" "$work/out" '^handoff: 6 ranks, 12 transfers, [0-9]+ bytes, 0 errors$'
 }
 
+# The daemon of the second host is started for the children.
+spawns()
+{
+    local spawner=$KEEL_TEST_BUILDDIR/tests/pmix/spawn
+    if [ ! -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ]; then
+        skip "ranks are spawned on a host without a daemon" "there is no libpmix"
+        return
+    fi
+    run_on_head --hostfile "$work/rack" --host n1:1,n2:1 -n 1 "$spawner" "$spawner"
+    is "ranks are spawned on a host without a daemon" "0 child: 2 ranks passed spawn: 1 ranks passed" \
+        "$code $(sort "$work/out" | xargs)"
+}
+
 # n1 has the first processor, n2 the last.
 bindings()
 {
@@ -144,6 +157,7 @@ if make_ssh_hosts head n{1..3}; then
     hostfiles
     users
     talk
+    spawns
     bindings
     dead_hosts
     no_files_left "no file is left on any host"

@@ -138,7 +138,9 @@ inherits()
     is "$count spawned by keelrun $*" "0 $expected" \
         "$code $(sort "$work/out" | cut -d : -f 2 | tr '\n' ' ' | sed 's/ $//')"
 }
-inherits "node0 node1 node1" 3 -n 4
+inherits "node1 node1 node2" 3 -n 4
+inherits "node0 node0 node1" 3 -n 1
+inherits "node0 node1 node2" 3 --map-by node -n 1
 inherits "node0 node1 node2" 3 --map-by node -n 4
 inherits "node0 node1 node0 node1" 4 -n 4 --map-by ppr:2:node --rank-by node
 inherits "node0 node1 node2 node0" 4 -N 1 --rank-by span
@@ -151,10 +153,11 @@ refuses()
     like "spawn $* is refused ($code)" "$work/err" "^keelrun: rank 0: MPI_Comm_spawn is refused: $why\$"
     ok "spawn $* ends the job" [ "$code" = 50 ]
 }
-refuses "host elsewhere has no rank of this job" 1 host=elsewhere
+refuses "host elsewhere is none of the nodes of this job" 1 host=elsewhere
 refuses "there is room for 3 of 4 ranks" 4 npernode=1
 refuses "the processors of node node0 are not known" 1 map_by=core
-refuses "bind_to=core: this info key is not supported; host, hostfile, map_by, npernode, pernode and ppr are" 1 bind_to=core
+refuses "bind_to=core: the job's ranks are not bound, so none can be (--bind-to)" 1 bind_to=core
+refuses "mapper=x: this info key is not supported; .*" 1 mapper=x
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
 cat >"$work/spawn_try.c" <<'END'
 #include <mpi.h>
@@ -193,6 +196,12 @@ missing()
 missing "start /nonexistent" /nonexistent /
 missing "start nothing-here" nothing-here /
 missing "enter the folder /nowhere" "$work/spawn_try" /nowhere
+printf '#!/bin/sh\nexit 255\n' >"$work/no_agent"
+chmod +x "$work/no_agent"
+run_limited 20 "$keelrun" $ob1 --host "$host:1,far:2" --mca plm_rsh_agent "$work/no_agent" -n 1 "$work/spawn_try" true /
+is "spawn on a node that does not come: the parent goes on with an error" "0 MPI_ERR_SPAWN" "$code $(cat "$work/out")"
+like "spawn on a node that does not come: the reason" "$work/err" \
+    "^keelrun: rank 0: MPI_Comm_spawn is refused: node far: the agent ended with code 255"
 run_limited 20 "$keelrun" $ob1 --simulate 2x1 --mca fault launcher.spawn:error=ENOMEM \
     -n 2 "$work/spawn_try" true /
 is "daemons that cannot start more ranks: exit code" 125 "$code"

@@ -132,7 +132,7 @@ is "one of two programs is missing: the other does not run" "" "$(grep child "$w
 refused "a folder that is missing" "cannot enter the folder /nowhere on node $host: No such file or directory" \
     'program 1 true "$(info wdir /nowhere)"' -n 1
 refused "more ranks than slots" "there is room for 1 of 3 ranks" 'program 3 true' --simulate 1x2 -n 1 --nooversubscribe
-refused "a host that the job does not have" "host elsewhere has no rank of this job" \
+refused "a host that the job does not have" "host elsewhere is none of the nodes of this job" \
     'program 1 true "$(info host elsewhere)"' -n 1
 parent -n 1 -- 'program 0 true; spawn; echo "$answer"'
 is "no ranks" "0 cmd=spawn_result rc=-1 msg=spawn_failed" "$code $(cat "$work/out")"

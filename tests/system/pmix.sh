@@ -58,6 +58,9 @@ for layout in "1 1 -n 1" "4 4 -n 4 --oversubscribe" "6 2 --simulate 3x2"; do
     ends terminate 143 "$layout"
     ends kill 137 "$layout"
 done
+run_limited 40 "$keelrun" --simulate 3x1 --mca routed_radix 1 -n 1 "$clients/spawn" "$clients/spawn"
+is "spawn, on nodes without a daemon" "0 child: 2 ranks passed spawn: 1 ranks passed" \
+    "$code $(sort "$work/out" | tr '\n' ' ' | sed 's/ $//')"
 run_limited 20 "$keelrun" --simulate 3x2 "$clients/died"
 is "a rank dies: exit code" 137 "$code"
 is "a rank dies: all others hear of it" "5 PROC-ABORTED of rank 5" \

@@ -122,6 +122,14 @@ says "more ranks than a hostfile's slots" \
     --hostfile "$work/hosts" -n 2 true
 runs "beyond a hostfile's slots" 0 --hostfile "$work/hosts" --oversubscribe -n 2 sh -c 'echo $KEEL_NODE'
 is "beyond a hostfile's slots: where" "n2 n2" "$(sorted)"
+spawner=$KEEL_TEST_BUILDDIR/tests/pmix/spawn
+if [ -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ]; then
+    runs "spawn on a node without a daemon" 0 -n 1 "$spawner" "$spawner"
+    is "spawn on a node without a daemon: they meet" "child: 2 ranks passed spawn: 1 ranks passed" "$(sorted)"
+    nothing_left "spawn on a node without a daemon"
+else
+    skip "spawn on a node without a daemon" "there is no libpmix"
+fi
 runs "a relative node" 0 --host +n1 sh -c "$show"
 is "a relative node: where" "0 n2 n2 0/2/2 1 n2 n2 1/2/2" "$(sorted)"
 printf 'n1\nn2 slots=3\n' >"$work/hosts"

@@ -57,6 +57,10 @@ tests_unit_launcher_node_test_stacks_LDADD = tests/lib/libunit.la $(launcher_lib
 check_PROGRAMS += tests/unit/launcher/head/test-rank-states
 tests_unit_launcher_head_test_rank_states_SOURCES = tests/unit/launcher/head/test-rank-states.c
 tests_unit_launcher_head_test_rank_states_LDADD = tests/lib/libunit.la $(launcher_libs)
+check_PROGRAMS += tests/unit/launcher/head/test-spawn-nodes
+tests_unit_launcher_head_test_spawn_nodes_SOURCES = tests/unit/launcher/head/test-spawn-nodes.c
+tests_unit_launcher_head_test_spawn_nodes_LDADD = tests/lib/libunit.la $(launcher_libs)
+
 check_PROGRAMS += tests/unit/launcher/head/test-spawn-place
 tests_unit_launcher_head_test_spawn_place_SOURCES = tests/unit/launcher/head/test-spawn-place.c
 tests_unit_launcher_head_test_spawn_place_LDADD = tests/lib/libunit.la $(launcher_libs)

@@ -1,4 +1,4 @@
-/* Where spawned ranks go: on nodes that have ranks, as the info of MPI_Comm_spawn says. */
+/* Where spawned ranks go: on nodes that there are, as the info of MPI_Comm_spawn says. */
 #include <config.h>
 
 #include <base/data/strings.h>
@@ -11,7 +11,9 @@
 
 enum { NODES = 4 };
 
-/* n0 has 3 slots and 2 ranks, one of which has ended; n1 2 and 1; n2 1 and 1; n3 9 and none. */
+/* n0 has 3 slots and 2 ranks, one of which has ended; n1 2 and 1; n2 1 and 1; n3 9 and none: it is
+ * lost.
+ */
 static const uint32_t slots[NODES] = {3, 2, 1, 9};
 static uint32_t node_of[] = {0, 0, 1, 2};
 static uint32_t app_of[] = {0, 0, 0, 0}, local_rank_of[] = {0, 1, 0, 0};
@@ -31,6 +33,8 @@ static void set_up(void)
         nodes[i] = (struct map_node){.name = names[i], .slots = slots[i], .number = i};
         daemons[i].state = DAEMON_WIRED;
     }
+    daemons[3].state = DAEMON_LOST;
+    daemon_of_node[3] = 3;
     parent.per_node = 0;
     hnp = (struct hnp){.plan = {.nodes = nodes,
                                 .node_count = NODES,
@@ -120,6 +124,9 @@ START_TEST(test_map_by)
     check("001122", "6 ppr=2:node");
     check("012", "3 map_by=ppr:1:NODE");
     check("012012", "6 map_by=node ppr=2:n");
+    check("001122", "6 map_by=node ppr=2:n rank_by=slot");
+    check("012012", "6 ppr=2:n rank_by=node");
+    check("012012", "6 rank_by=node ppr=2:n add-host=n0,n3 bind_to=none");
     refused("there is room for 1 of 2 ranks", "2 host=n1 map_by=slot:NOOVERSUBSCRIBE");
     tear_down();
 }
@@ -156,10 +163,30 @@ START_TEST(test_hosts)
     refused("there is room for 2 of 5 ranks", "5 host=n0:2");
     ck_assert_str_eq(place("2 host=n1", "2 host=n2"), "1122");
     refused("room for 1 of 2 ranks", "2 host=n2:1");
-    refused("host n3 has no rank of this job", "1 host=n3");
-    refused("host other has no rank of this job", "1 host=n0,other");
+    refused("host n3 is lost, or not in the hostfile", "1 host=n3");
+    refused("host other is none of the nodes of this job", "1 host=n0,other");
     daemons[1].state = DAEMON_LOST;
     refused("host n1 is lost", "1 host=n1");
+    tear_down();
+}
+END_TEST
+
+/* n3 has no daemon, or one and no ranks. */
+START_TEST(test_idle_nodes)
+{
+    set_up();
+    hnp.plan.node_count = NODES - 1;
+    hnp.plan.idle_count = 1;
+    for (uint32_t i = 0; i < 2; i++) {
+        daemon_of_node[3] = i ? 3 : NO_DAEMON;
+        daemons[3].state = DAEMON_WIRED;
+        check("00133", "5");
+        check("0130", "4 map_by=node"); /* n2 is full */
+        check("33", "2 host=n3");
+        refused("there is room for 4 of 5 ranks", "5 ppr=1:n");
+    }
+    daemons[3].state = DAEMON_LOST;
+    refused("host n3 is lost", "1 host=n3");
     tear_down();
 }
 END_TEST
@@ -202,8 +229,11 @@ START_TEST(test_what_is_not_known_is_refused)
         "1 ppr=1:core0000000000000000000000000000000000000000000000000000000000");
     refused("ppr=1:core: with map_by N:node is possible", "1 map_by=node ppr=1:core");
     refused("the processors of node n0 are not known", "1 map_by=core");
-    refused("bind_to=core: this info key is not supported", "1 bind_to=core");
-    refused("add-host=x: this info key is not supported", "1 host=n1 add-host=x");
+    refused("bind_to=core: the job's ranks are not bound", "1 bind_to=core");
+    refused("bind_to=corr: 'corr': ", "1 bind_to=corr");
+    refused("rank_by=nod: 'nod': ", "1 rank_by=nod");
+    refused("mapper=x: this info key is not supported", "1 mapper=x");
+    refused("host x is none of the nodes of this job, and no", "1 host=n1 add-host=x");
     refused("room for 3 of 4 ranks", "4 ppr=1:n");
     tear_down();
 }
@@ -250,6 +280,8 @@ START_TEST(test_ranks_are_bound_to_free_objects)
     hnp.request.placement.overload = true;
     check_cpus("1;0;1;", "map_by=core");
     ck_assert_str_eq(reason, "");
+    check_cpus(";;;", "bind_to=none");
+    check_cpus("0-1;0-1;0-1;", "bind_to=package:overload-allowed");
     hnp.request.placement.map_by = MAP_BY_RANKFILE;
     check_cpus(";;;", NULL);
     topo_fini(&topo);
@@ -271,5 +303,5 @@ START_TEST(test_processors_of_their_own)
 END_TEST
 
 UNIT_MAIN("spawn_place", test_by_slot, test_map_by, test_the_jobs_mapping_is_inherited, test_hosts,
-          test_hostfiles, test_what_is_not_known_is_refused, test_ranks_are_bound_to_free_objects,
-          test_processors_of_their_own)
+          test_idle_nodes, test_hostfiles, test_what_is_not_known_is_refused,
+          test_ranks_are_bound_to_free_objects, test_processors_of_their_own)
