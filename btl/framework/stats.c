@@ -231,16 +231,31 @@ struct reading {
     size_t room, count;
 };
 
+static void put(struct reading *reading, struct keel_btl_stat stat)
+{
+    if (reading->count < reading->room) {
+        reading->stats[reading->count] = stat;
+    }
+    reading->count++;
+}
+
 /* rows NULL: none. */
 static void read_rows(struct reading *reading, const struct btl_stat *rows, const void *base)
 {
-    for (; rows && base && rows->name; rows++, reading->count++) {
-        if (reading->count < reading->room) {
-            uint64_t value;
-            memcpy(&value, (const char *) base + rows->at, sizeof(value));
-            reading->stats[reading->count] =
-                (struct keel_btl_stat){rows->name, rows->unit, rows->help, value};
-        }
+    for (; rows && base && rows->name; rows++) {
+        uint64_t value;
+        memcpy(&value, (const char *) base + rows->at, sizeof(value));
+        put(reading, (struct keel_btl_stat){rows->name, rows->unit, rows->help, value});
+    }
+}
+
+static void read_gauges(struct reading *reading, const struct btl_module_entry *entry,
+                        const struct mca_btl_base_endpoint_t *endpoint)
+{
+    const struct btl_gauge *row = entry->component->gauges;
+    const struct btl_peer *peer = (const void *) endpoint;
+    for (; row && peer->peers && row->name; row++) {
+        put(reading, (struct keel_btl_stat){row->name, row->unit, row->help, row->read(endpoint)});
     }
 }
 
@@ -252,6 +267,7 @@ static size_t read_all(const struct btl_module_entry *entry,
     const struct stats_tap *tap = tap_of(entry);
     if (endpoint) {
         read_rows(&reading, traffic_rows, tap ? btl_map_get(&tap->peers, endpoint) : NULL);
+        read_gauges(&reading, entry, endpoint);
     } else {
         read_rows(&reading, traffic_rows, tap ? &tap->module : NULL);
         read_rows(&reading, entry_rows, entry);

@@ -18,6 +18,13 @@ struct btl_stat {
 #define BTL_STAT_AT(type, member) \
     _Generic(((type *) NULL)->member, uint64_t : offsetof(type, member))
 
+/* What an endpoint knows of its peer at this moment; a table ends as those of struct btl_stat do.
+ */
+struct btl_gauge {
+    const char *name, *unit, *help;
+    uint64_t (*read)(const struct mca_btl_base_endpoint_t *endpoint); /* of one that was used */
+};
+
 void btl_stats_register_params(void);
 /* NULL with ORTE_SUCCESS where no parameter asks for it. */
 int btl_stats_tap_create(mca_btl_base_module_t *module, struct btl_tap **tap) KEEL_MUST_CHECK;

@@ -319,6 +319,8 @@ struct btl_component {
     const struct btl_ext_ops *ext;
     /* What its modules count themselves (btl/framework/stats.h). NULL: nothing. */
     const struct btl_stat *stats;
+    /* What its endpoints tell of their peers (btl/framework/stats.h). NULL: nothing. */
+    const struct btl_gauge *gauges;
     /* Visits what the transport finds on this machine (keel_devices_each), without opening a
      * module; their component and the choice of components are the caller's matter. NULL: nothing.
      */

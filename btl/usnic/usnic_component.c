@@ -239,6 +239,53 @@ static const struct btl_stat stats[] = {
     {NULL, NULL, NULL, 0},
 };
 
+static uint64_t smoothed_us(const usnic_endpoint *peer)
+{
+    return peer->flows ? peer->flow.rtt.smoothed / USNIC_STAMPS_PER_US : 0;
+}
+
+static uint64_t variance_us(const usnic_endpoint *peer)
+{
+    return peer->flows ? peer->flow.rtt.variance / USNIC_STAMPS_PER_US : 0;
+}
+
+static uint64_t timeout_us(const usnic_endpoint *peer)
+{
+    return peer->flows ? usnic_rtt_timeout_us(&peer->flow.rtt) : 0;
+}
+
+static uint64_t window_bytes(const usnic_endpoint *peer)
+{
+    return peer->flows ? peer->flow.rate.window : 0;
+}
+
+static uint64_t credit_bytes(const usnic_endpoint *peer)
+{
+    return peer->flows ? peer->flow.rate.credit : 0;
+}
+
+static uint64_t in_flight(const usnic_endpoint *peer)
+{
+    return peer->flows ? peer->flow.window.in_flight : 0;
+}
+
+static uint64_t queued_bytes(const usnic_endpoint *peer)
+{
+    return peer->queued_bytes;
+}
+
+static const struct btl_gauge gauges[] = {
+    {"round_trip", "us", "Smoothed time until a packet is acknowledged.", smoothed_us},
+    {"round_trip_variance", "us", "How far a round trip is from that, in the mean.", variance_us},
+    {"timeout", "us", "Time without an acknowledgement until a packet is sent again.", timeout_us},
+    {"window", "bytes", "Of the peer's socket buffer that the network's delay leaves to me.",
+     window_bytes},
+    {"credit", "bytes", "Of the same that the peer grants.", credit_bytes},
+    {"in_flight", "packets", "Packets that are not acknowledged.", in_flight},
+    {"queued", "bytes", "Messages that are not in packets yet.", queued_bytes},
+    {NULL, NULL, NULL, NULL},
+};
+
 static int rdma(mca_btl_base_module_t *btl, usnic_endpoint *peer, const struct rdma_call *call,
                 bool put)
 {
@@ -277,6 +324,7 @@ struct btl_component btl_usnic_component = {
     .atomic = atomic,
     .ext = &usnic_ext,
     .stats = stats,
+    .gauges = gauges,
     .devices = devices,
     .loads = LIBFABRIC_MODULE,
     .named_only = true,

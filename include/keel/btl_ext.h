@@ -109,7 +109,8 @@ struct keel_btl_ext {
                          mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
 };
 
-/* A counter. name, unit ("messages", "bytes", ...) and help, one sentence, stay valid. */
+/* A counter or a gauge. name, unit ("messages", "bytes", ...) and help, one sentence, stay valid.
+ */
 struct keel_btl_stat {
     const char *name, *unit, *help;
     uint64_t value;
@@ -117,7 +118,8 @@ struct keel_btl_stat {
 
 /* What a module, or one of its endpoints, has counted since it was opened or added: fills at most
  * count of stats, and returns how many there are; 0 for a module that Keel did not open. With
- * btl_base_stats, messages, accesses and refused calls are among them. Does not block; by a thread
+ * btl_base_stats, messages, accesses and refused calls are among them. An endpoint may have gauges,
+ * which tell how it is at this moment. Does not block; by a thread
  * that may call the module. */
 size_t keel_btl_stats(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                       struct keel_btl_stat *stats, size_t count) KEEL_EXPORT;

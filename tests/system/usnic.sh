@@ -29,6 +29,7 @@ counted()
 # At 2 %, both ways: everything comes, whole.
 losses()
 {
+    local gauge
     what="2 % of all packets are lost"
     cable bad all loss=2 || return
     job 60 "$helpers/failover" sum 8 /dev/null 7
@@ -37,6 +38,9 @@ losses()
     job 60 "$perf" --btl usnic --stats --iterations 40 --size 16k --test am_lat,am_bw,put_bw,get_bw,atomic_lat
     is "$what: keel-perf's exit code" 0 "$code"
     ok "$what: packets were sent again ($(counted resends))" [ "$(counted resends)" -gt 0 ]
+    for gauge in round_trip timeout window credit; do
+        like "$what: $gauge is told of the peer" "$work/out" "^peer $gauge [1-9][0-9]* (us|bytes)$"
+    done
     ok "$what: the cable has lost some" [ "$(cable_count bad '1>2' lost)" -gt 0 ]
     cable bad all loss=0
 }
