@@ -129,8 +129,8 @@ int usnic_flow_send(struct usnic_engine *engine, struct usnic_flow *flow,
  * not; nothing has happened. */
 int usnic_flow_send_short(struct usnic_engine *engine, struct usnic_flow *flow,
                           struct usnic_message *message, uint64_t now_us);
-/* A packet that usnic_header_decode took, usnic_header_is_for this flow and is sound. true: it is
- * kept until release. */
+/* A packet that usnic_header_decode took, that has the flow's index and token, and is sound. true:
+ * it is kept until release. */
 bool usnic_flow_received(struct usnic_engine *engine, struct usnic_flow *flow,
                          struct usnic_packet *packet, uint64_t now_us);
 /* All that was sent is acknowledged. */

@@ -50,11 +50,6 @@ bool usnic_header_decode(struct usnic_header *header, const uint8_t *data, size_
            size - USNIC_HEADER_BYTES == header->length + tail;
 }
 
-bool usnic_header_is_for(const struct usnic_header *header, uint32_t index, uint64_t token)
-{
-    return header->index == index && header->token == token;
-}
-
 void usnic_ranges_encode(uint8_t *out, uint32_t ack, const struct usnic_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++, out += USNIC_RANGE_BYTES) {

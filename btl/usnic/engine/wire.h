@@ -74,8 +74,6 @@ static inline uint16_t usnic_header_length(const uint8_t *data)
 {
     return get_le16(data + 36);
 }
-/* It is of the session that has this index and this token. */
-bool usnic_header_is_for(const struct usnic_header *header, uint32_t index, uint64_t token);
 
 void usnic_ranges_encode(uint8_t *out, uint32_t ack, const struct usnic_range *ranges,
                          size_t count);

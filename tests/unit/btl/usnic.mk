@@ -7,7 +7,7 @@ tests_unit_btl_usnic_test_window_LDADD = tests/lib/libunit.la libbtl.la libbase.
 # The simulation, and what a test of it takes out of production.
 usnic_sim = tests/unit/btl/usnic/sim.h tests/unit/btl/usnic/sim.c tests/unit/btl/usnic/sabotage.c
 usnic_sabotaged = -Wl,--wrap=usnic_order_take,--wrap=usnic_order_ranges,--wrap=usnic_window_acked \
-	-Wl,--wrap=usnic_rtt_backoff,--wrap=usnic_rtt_probe_us,--wrap=usnic_rate_allows,--wrap=usnic_header_is_for \
+	-Wl,--wrap=usnic_rtt_backoff,--wrap=usnic_rtt_probe_us,--wrap=usnic_rate_allows \
 	-Wl,--wrap=usnic_header_encode,--wrap=wheel_expire
 check_PROGRAMS += tests/unit/btl/usnic/test-sim
 tests_unit_btl_usnic_test_sim_SOURCES = tests/unit/btl/usnic/test-sim.c \

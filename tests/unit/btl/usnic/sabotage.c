@@ -73,13 +73,6 @@ bool __wrap_usnic_rate_allows(const struct usnic_rate *rate, size_t under_way, s
     return __real_usnic_rate_allows(is(SIM_NO_CREDIT) ? &unlimited : rate, under_way, charge);
 }
 
-bool __real_usnic_header_is_for(const struct usnic_header *header, uint32_t index, uint64_t token);
-bool __wrap_usnic_header_is_for(const struct usnic_header *header, uint32_t index, uint64_t token);
-bool __wrap_usnic_header_is_for(const struct usnic_header *header, uint32_t index, uint64_t token)
-{
-    return __real_usnic_header_is_for(header, index, is(SIM_NO_EPOCH) ? header->token : token);
-}
-
 void __real_usnic_header_encode(uint8_t out[USNIC_HEADER_BYTES], const struct usnic_header *header);
 void __wrap_usnic_header_encode(uint8_t out[USNIC_HEADER_BYTES], const struct usnic_header *header);
 void __wrap_usnic_header_encode(uint8_t out[USNIC_HEADER_BYTES], const struct usnic_header *header)

@@ -354,7 +354,8 @@ static void take_packet(struct sim_node *node, struct sim_packet *packet)
         return;
     }
     struct sim_session *session = &node->sessions[header.index];
-    if (!session->open || !usnic_header_is_for(&header, header.index, session->token_in)) {
+    bool proves = header.token == session->token_in || sim_sabotage == SIM_NO_EPOCH;
+    if (!session->open || !proves) {
         sim.stale++;
         return;
     }
