@@ -7,8 +7,10 @@ tests_system_visitor_LDADD = lib/libkeel.la
 
 check_PROGRAMS += tests/system/neighbour tests/system/stranger
 tests_system_stranger_SOURCES = tests/system/stranger.c
-check_PROGRAMS += tests/system/datagrams
+check_PROGRAMS += tests/system/datagrams tests/system/forger
 tests_system_datagrams_SOURCES = tests/system/datagrams.c
+tests_system_forger_SOURCES = tests/system/forger.c
+tests_system_forger_LDADD = libbtl.la libbase.la
 tests_system_neighbour_SOURCES = tests/system/neighbour.c
 check_PROGRAMS += tests/system/flood tests/system/poke tests/system/member
 tests_system_flood_SOURCES = tests/system/flood.c

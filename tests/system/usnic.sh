@@ -4,6 +4,7 @@
 #   conformance N...   the conformance suite with so many processes, over a cable that loses
 #   goodput            what is left of a stream over such a cable
 #   all-to-all         eight ranks on one host, as fast as they can
+#   flood COUNT        so many forged datagrams, while two ranks send and receive
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 . "$KEEL_TEST_SRCDIR/tests/lib/netns.sh"
@@ -79,6 +80,25 @@ hole()
     cable bad all mtu=0
 }
 
+# record INTERFACE COUNT: what passes on host a from now on, for replay
+record()
+{
+    wanted=$2
+    on_host a timeout 60 "$helpers/forger" record "$1" "$2" "$work/recorded" >"$work/recorder" &
+    at_exit "kill $! 2>/dev/null"
+    ok "$what: what passes is recorded" wait_for 10 grep -qx records "$work/recorder"
+}
+
+# Sends it again, from another port.
+replay()
+{
+    local all
+    ok "$what: so much has passed" wait_for 30 grep -qx recorded "$work/recorder"
+    on_host a "$helpers/forger" replay "$work/recorded" >"$work/replayed"
+    all=$(sed -n 's/^sent //p' "$work/replayed")
+    is "$what: datagrams come again" "$wanted" "$all"
+}
+
 has_rails()
 {
     [ "$(grep -c "^rank [01]: $1 rails" "$work/out")" -ge "$2" ]
@@ -88,7 +108,9 @@ has_rails()
 narrower()
 {
     what="the path becomes narrower amid a session"
+    local rails
     rm -f "$work/stop" "$work/map"
+    record bad 400
     start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" --host a:1,b:1 --mca oob_tcp_if_include v0 \
         --mca btl_usnic_if_include bad --mca btl self,usnic,tcp --mca btl_tcp_if_include v0 \
         --mca btl_usnic_connectivity_map "$work/map" --mca btl_tcp_exclusivity 1024 --mca btl_yield 1 \
@@ -98,10 +120,13 @@ narrower()
     cable bad all mtu=1000 || return
     ok "$what: it is found out" wait_for 20 grep -q 'only packets of up to 9[67][0-9] bytes pass' "$work/err"
     ok "$what: both ranks have two rails again" wait_for 20 has_rails 2 4
+    rails=$(grep -c '2 rails' "$work/out")
+    replay
     touch "$work/stop"
     await 40
     is "$what: exit code" 0 "$code"
     like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
+    is "$what: datagrams of the first session end none" "$rails" "$(grep -c '2 rails' "$work/out")"
     cable bad all mtu=0
 }
 
@@ -241,18 +266,49 @@ strange_frames()
 
 strangers_end_no_session()
 {
-    what="frames of a stranger, with the token 0"
+    what="frames of a stranger, with the token 0, and replays"
     rm -f "$work/stop"
+    record lo 2000
     start "${on_a[@]}" "$keelrun" -n 2 --oversubscribe --mca btl self,usnic --mca btl_usnic_if_include lo \
         "$helpers/failover" sum 8 "$work/stop" 7
     ok "$what: both ranks have a rail" wait_for 15 has_rails 1 2
     strange_frames >"$work/strange"
     is "$what: they were sent to both" 4 "$(grep -c '^sent' "$work/strange")"
+    replay
     touch "$work/stop"
     await 40
     is "$what: exit code" 0 "$code"
     like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
     unlike "$what: no session fails" "$work/err" "the session failed"
+}
+
+# Kilobytes of the ranks together, whose lines are "pid RANK PID".
+memory_of_ranks()
+{
+    sed -n 's,^pid [01] \(.*\),/proc/\1/status,p' "$work/out" | xargs awk '/^VmRSS/ { n += $2 } END { print n + 0 }'
+}
+
+# flood COUNT: forged datagrams cost what the socket loses, and no more. Then the end of one rank is told to
+# the other by the host, long before btl_usnic_peer_timeout_ms.
+flood()
+{
+    local before after
+    what="a flood of $1 forged datagrams"
+    # shellcheck disable=SC2016 # for sh
+    start "${on_a[@]}" "$keelrun" -n 2 --oversubscribe --enable-recovery --mca btl self,usnic \
+        --mca btl_usnic_if_include lo sh -c 'echo "pid $KEEL_RANK $$"; exec "$0" last' "$helpers/failover"
+    ok "$what: both ranks send and receive" wait_for 30 grep -q 'rank 0 is ready' "$work/out"
+    before=$(memory_of_ranks)
+    on_host a timeout 120 "$helpers/forger" flood "$1" 5 >"$work/flood"
+    like "$what: they are sent to both" "$work/flood" "^sent $1 to 2 sockets$"
+    after=$(memory_of_ranks)
+    ok "$what: memory does not grow ($before to $after KiB)" [ "$after" -le $((before + 4096)) ]
+    unlike "$what: no session ends" "$work/out" "requests ended"
+    kill -KILL "$(sed -n 's/^pid 1 //p' "$work/out")"
+    ok "after kill -9 of a rank all requests of the other end, at once" wait_for 20 \
+        grep -q '^rank 0: 16 of 16 requests ended with an error' "$work/out"
+    await 20
+    ok "after kill -9 of a rank: exit code $code" [ "$code" != late ]
 }
 
 # Of five runs, the median of the packets that came twice.
@@ -286,6 +342,10 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
         done
         finish
     fi
+    if [ "$1" = flood ]; then
+        flood "$2"
+        finish
+    fi
     if [ "$1" = goodput ]; then
         goodput
         finish
@@ -295,6 +355,7 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
     map_refused
     unequal_checksums
     strangers_end_no_session
+    flood 20000
     losses
     heavy_losses
     hole
