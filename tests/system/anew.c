@@ -1,6 +1,8 @@
 /* anew ROUNDS: ranks of a job go through checkpoints and restarts together, with traffic queued.
  * Each sends to its right neighbour over its best rail. Prints the rails once; code 0: all arrived.
  */
+#include "must.h"
+
 #include <keel/keel.h>
 
 #include <stdio.h>
@@ -14,13 +16,6 @@ static unsigned long received, completed, accepted;
 static orte_process_name_t right;
 static uint32_t ranks;
 static const struct keel_rail *rail;
-
-#define must(condition)                                                         \
-    do {                                                                        \
-        if (!(condition)) {                                                     \
-            keel_abort(3, "%s:%d: not so: %s", __FILE__, __LINE__, #condition); \
-        }                                                                       \
-    } while (0)
 
 static void take(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                  mca_btl_base_descriptor_t *descriptor, void *data)

@@ -6,6 +6,8 @@
  * all lengths; who sleeps through one sleeps for ever
  *
  * Each rank prints "rank N: MODE: ok", or says what is wrong and ends the job. */
+#include "must.h"
+
 #include <keel/keel.h>
 #include <keel/pml.h>
 
@@ -19,13 +21,6 @@ enum { TAG = 7, LONGEST = 200000, PAUSE_US = 60 };
 
 static int32_t me, ranks;
 static struct keel_pml_context *context;
-
-#define must(condition)                                                                    \
-    do {                                                                                   \
-        if (!(condition)) {                                                                \
-            keel_abort(3, "rank %d: %s:%d: %s", (int) me, __FILE__, __LINE__, #condition); \
-        }                                                                                  \
-    } while (0)
 
 static void sleep_us(long us)
 {

@@ -62,7 +62,7 @@ tests_system_mourner_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_mourner_LDADD = lib/libkeel.la
 
 check_PROGRAMS += tests/system/anew
-tests_system_anew_SOURCES = tests/system/anew.c
+tests_system_anew_SOURCES = tests/system/anew.c tests/system/must.h
 tests_system_anew_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_anew_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_anew_LDADD = lib/libkeel.la
@@ -77,19 +77,19 @@ tests_system_outage_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_outage_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_outage_LDADD = lib/libkeel.la
 check_PROGRAMS += tests/system/threads
-tests_system_threads_SOURCES = tests/system/threads.c
+tests_system_threads_SOURCES = tests/system/threads.c tests/system/must.h
 tests_system_threads_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_threads_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_threads_LDADD = lib/libkeel.la
 
 check_PROGRAMS += tests/system/asleep
-tests_system_asleep_SOURCES = tests/system/asleep.c
+tests_system_asleep_SOURCES = tests/system/asleep.c tests/system/must.h
 tests_system_asleep_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_asleep_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_asleep_LDADD = lib/libkeel.la
 
 check_PROGRAMS += tests/system/tagged
-tests_system_tagged_SOURCES = tests/system/tagged.c
+tests_system_tagged_SOURCES = tests/system/tagged.c tests/system/must.h
 tests_system_tagged_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_tagged_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_tagged_LDADD = lib/libkeel.la

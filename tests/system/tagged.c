@@ -8,6 +8,8 @@
  *   anew    messages after a checkpoint and after a restart of all ranks
  *
  * Each rank prints "rank N: MODE: ok", or says what is wrong and ends the job. */
+#include "must.h"
+
 #include <keel/keel.h>
 #include <keel/pml.h>
 
@@ -26,13 +28,6 @@ static int32_t me, ranks;
 static unsigned long count = 100;
 static const char *file;
 static struct keel_pml_context *context;
-
-#define must(condition)                                                                    \
-    do {                                                                                   \
-        if (!(condition)) {                                                                \
-            keel_abort(3, "rank %d: %s:%d: %s", (int) me, __FILE__, __LINE__, #condition); \
-        }                                                                                  \
-    } while (0)
 
 static double now_s(clockid_t clock)
 {

@@ -9,6 +9,8 @@
  *   idle    with a progress thread: a rank that has nothing to do uses no processor, and wakes
  *
  * Each rank prints "rank N: MODE: ok", or says what is wrong and ends the job. */
+#include "must.h"
+
 #include <keel/keel.h>
 
 #include <pthread.h>
@@ -48,13 +50,6 @@ static mca_btl_base_registration_handle_t *my_handle;
 static pthread_t main_thread;
 static atomic_ulong served, got_data, got_replies, got_echoes, sends, sent_done, chained;
 static atomic_bool stopped, on_another_thread;
-
-#define must(condition)                                                                         \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            keel_abort(3, "rank %u: %s:%d: %s", (unsigned) me, __FILE__, __LINE__, #condition); \
-        }                                                                                       \
-    } while (0)
 
 static double now_s(clockid_t clock)
 {
