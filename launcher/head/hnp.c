@@ -75,14 +75,17 @@ static int take_failed(struct hnp *hnp, opal_buffer_t *buffer)
 static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t rank;
-    int32_t wait_status;
-    uint8_t joined;
-    char *missing;
-    int status = proto_unpack(buffer, "uics", &rank, &wait_status, &joined, &missing);
+    struct rank_end end;
+    char *missing, *call;
+    int status = proto_unpack(buffer, "uuicss", &rank, &end.pid, &end.wait_status, &end.joined,
+                              &missing, &call);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        job_rank_exited(&hnp->job, rank, wait_status, joined, missing);
+        end.missing = missing;
+        end.call = call;
+        job_rank_exited(&hnp->job, rank, &end);
     }
     free(missing);
+    free(call);
     return status;
 }
 
@@ -99,11 +102,11 @@ static int take_joined(struct hnp *hnp, opal_buffer_t *buffer)
 
 static int take_broken(struct hnp *hnp, opal_buffer_t *buffer)
 {
-    uint32_t rank;
+    uint32_t rank, pid;
     char *reason;
-    int status = proto_unpack(buffer, "us", &rank, &reason);
+    int status = proto_unpack(buffer, "uus", &rank, &pid, &reason);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        job_rank_broken(&hnp->job, rank, reason);
+        job_rank_broken(&hnp->job, rank, pid, reason);
     }
     free(reason);
     return status;
@@ -111,12 +114,12 @@ static int take_broken(struct hnp *hnp, opal_buffer_t *buffer)
 
 static int take_abort(struct hnp *hnp, opal_buffer_t *buffer)
 {
-    uint32_t rank;
+    uint32_t rank, pid;
     int32_t code;
     char *reason;
-    int status = proto_unpack(buffer, "uis", &rank, &code, &reason);
+    int status = proto_unpack(buffer, "uuis", &rank, &pid, &code, &reason);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
-        job_rank_aborted(&hnp->job, rank, code, reason);
+        job_rank_aborted(&hnp->job, rank, pid, code, reason);
     }
     free(reason);
     return status;

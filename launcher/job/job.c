@@ -377,13 +377,17 @@ void job_init(struct job *job, struct dvm *dvm, const struct job_ops *ops, void 
 
 int job_add_ranks(struct job *job, uint32_t count)
 {
-    bool *grown = realloc(job->ended, ((size_t) job->rank_count + count) * sizeof(*grown));
-    if (!grown) {
+    size_t all = (size_t) job->rank_count + count;
+    bool *ended = realloc(job->ended, all * sizeof(*ended));
+    job->ended = ended ? ended : job->ended;
+    struct job_rank *ranks = realloc(job->ranks, all * sizeof(*ranks));
+    job->ranks = ranks ? ranks : job->ranks;
+    if (!ended || !ranks) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    job->ended = grown;
     for (uint32_t i = 0; i < count; i++) {
-        job->ended[job->rank_count++] = false;
+        ranks[job->rank_count] = (struct job_rank){0};
+        ended[job->rank_count++] = false;
     }
     job->unended += count;
     return ORTE_SUCCESS;
@@ -394,6 +398,7 @@ void job_fini(struct job *job)
     list_remove(&job->user.link);
     free(job->parts);
     free(job->ended);
+    free(job->ranks);
     free(job->joining.call);
     job->parts = NULL;
 }

@@ -8,6 +8,7 @@
 #define LAUNCHER_JOB_JOB_H
 
 #include <launcher/job/dvm.h>
+#include <launcher/job/rank_end.h>
 
 enum job_phase {
     JOB_IDLE,
@@ -86,6 +87,10 @@ struct job_joining {
     uint32_t stranger; /* a rank that ended without joining; JOB_ALL: none */
 };
 
+struct job_rank {
+    uint32_t pid; /* 0: not known */
+};
+
 struct job {
     uint8_t phase;              /* enum job_phase */
     const struct fsm *fsm;      /* borrowed: job_fsm */
@@ -98,6 +103,7 @@ struct job {
     uint8_t *parts; /* owned, by vpid: enum part_state; NULL: not submitted */
     uint32_t in_part[PART_STATES];
     bool *ended;                  /* owned, by rank */
+    struct job_rank *ranks;       /* owned */
     uint32_t rank_count, unended; /* unended: ranks that have not ended */
     uint64_t held;                /* bit N: signal N, for ranks that do not exist yet */
     struct job_joining joining;
@@ -142,13 +148,10 @@ void job_fail(struct job *job, int exit_code, const char *format, ...) KEEL_PRIN
 /* job_ranks.c: what becomes of ranks */
 /* It cannot be started; text: why, which exit_code says, too. */
 void job_rank_unstarted(struct job *job, uint32_t rank, int exit_code, const char *text);
-/* joined: it has called keel_init, MPI_Init or the like; missing: what it should have called before
- * its end, "" for nothing. */
-void job_rank_exited(struct job *job, uint32_t rank, int wait_status, bool joined,
-                     const char *missing);
+void job_rank_exited(struct job *job, uint32_t rank, const struct rank_end *end);
 void job_rank_joined(struct job *job, const char *call);
-/* The job cannot go on; reason continues "rank N (program) on node X". */
-void job_rank_broken(struct job *job, uint32_t rank, const char *reason);
-void job_rank_aborted(struct job *job, uint32_t rank, int status, const char *reason);
+/* The job cannot go on; reason continues "rank N (program, pid P) on node X". pid 0: not known. */
+void job_rank_broken(struct job *job, uint32_t rank, uint32_t pid, const char *reason);
+void job_rank_aborted(struct job *job, uint32_t rank, uint32_t pid, int status, const char *reason);
 
 #endif

@@ -7,24 +7,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 /* How far a rank's failure goes: with recovery the job may go on. */
 enum reach { OF_RANK, OF_JOB };
 
-/* format goes on behind "rank N (program) on node X ". */
+/* "rank N (program, pid P) on node X" */
+static void name_rank(const struct job *job, uint32_t rank, char *text, size_t size)
+{
+    char pid[24] = "";
+    if (job->ranks[rank].pid) {
+        snprintf(pid, sizeof(pid), ", pid %u", job->ranks[rank].pid);
+    }
+    snprintf(text, size, "rank %u (%s%s) on node %s", rank, job->ops->program(job->arg, rank), pid,
+             job->dvm->daemons[job->ops->daemon_of(job->arg, rank)].node);
+}
+
+/* format goes on behind its name. */
 static KEEL_PRINTF(5, 6) void fail_by(struct job *job, uint32_t rank, enum reach reach,
                                       int exit_code, const char *format, ...)
 {
-    char what[1024];
+    char name[512], what[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
     void (*fail)(struct job *, int, const char *, ...) =
         reach == OF_RANK ? job_note_failure : job_fail;
-    fail(job, exit_code, "rank %u (%s) on node %s %s", rank, job->ops->program(job->arg, rank),
-         job->dvm->daemons[job->ops->daemon_of(job->arg, rank)].node, what);
+    name_rank(job, rank, name, sizeof(name));
+    fail(job, exit_code, "%s %s", name, what);
     if (reach == OF_RANK && job_runs(job)) {
         job->ops->ended(job->arg, JOB_ALL, rank);
     }
@@ -39,28 +49,29 @@ static void check_strangers(struct job *job)
     }
 }
 
-static void judge(struct job *job, uint32_t rank, int wait_status, bool joined, const char *missing)
+static void judge(struct job *job, uint32_t rank, const struct rank_end *end)
 {
-    if (WIFSIGNALED(wait_status)) {
-        int signal = WTERMSIG(wait_status);
-        fail_by(job, rank, OF_RANK, 128 + signal, "was killed by signal %d (%s%s)", signal,
-                strsignal(signal), WCOREDUMP(wait_status) ? ", core dumped" : "");
-    } else if (WEXITSTATUS(wait_status) != 0) {
-        fail_by(job, rank, OF_RANK, WEXITSTATUS(wait_status), "exited with code %d",
-                WEXITSTATUS(wait_status));
-    } else if (missing[0]) {
-        fail_by(job, rank, OF_RANK, 1, "exited without %s", missing);
-    } else if (!joined && job->joining.stranger == JOB_ALL) {
+    char text[1024];
+    int code = rank_end_code(end);
+    if (code != 0) {
+        rank_end_print(end, text, sizeof(text));
+        fail_by(job, rank, OF_RANK, code, "%s", text);
+    } else if (!end->joined && job->joining.stranger == JOB_ALL) {
         job->joining.stranger = rank;
         check_strangers(job);
     }
 }
 
-void job_rank_exited(struct job *job, uint32_t rank, int wait_status, bool joined,
-                     const char *missing)
+static void note_pid(struct job *job, uint32_t rank, uint32_t pid)
 {
+    job->ranks[rank].pid = pid ? pid : job->ranks[rank].pid;
+}
+
+void job_rank_exited(struct job *job, uint32_t rank, const struct rank_end *end)
+{
+    note_pid(job, rank, end->pid);
     if (job_end_rank(job, rank)) {
-        judge(job, rank, wait_status, joined, missing);
+        judge(job, rank, end);
         job_check(job);
     }
 }
@@ -81,14 +92,16 @@ void job_rank_joined(struct job *job, const char *call)
     }
 }
 
-void job_rank_broken(struct job *job, uint32_t rank, const char *reason)
+void job_rank_broken(struct job *job, uint32_t rank, uint32_t pid, const char *reason)
 {
+    note_pid(job, rank, pid);
     fail_by(job, rank, OF_JOB, 1, "%s", reason);
 }
 
-void job_rank_aborted(struct job *job, uint32_t rank, int status, const char *reason)
+void job_rank_aborted(struct job *job, uint32_t rank, uint32_t pid, int status, const char *reason)
 {
     int code = status & 0xff;
+    note_pid(job, rank, pid);
     fail_by(job, rank, OF_JOB, code ? code : 1, "aborted the job with code %d%s%s", status,
             reason[0] ? ": " : "", reason);
 }

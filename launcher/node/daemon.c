@@ -322,8 +322,7 @@ static void rank_left(void *arg, const orte_process_name_t *rank)
 
 static void rank_aborted(void *arg, const orte_process_name_t *rank, int code, const char *reason)
 {
-    struct daemon *daemon = arg;
-    daemon_report(daemon, proto_new(REPORT_ABORT, "uis", rank->vpid, (int32_t) code, reason));
+    local_aborted(arg, rank->vpid, code, reason);
 }
 
 static const struct server_ops server_ops = {

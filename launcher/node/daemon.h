@@ -170,6 +170,8 @@ void local_joined(struct daemon *daemon, uint32_t rank, const char *call);
 void local_heard(struct daemon *daemon, uint32_t rank);
 /* The job cannot go on: reason continues "rank N (program) on node X ...". */
 void local_broken(struct daemon *daemon, uint32_t rank, const char *reason);
+/* It aborts the job. */
+void local_aborted(struct daemon *daemon, uint32_t rank, int status, const char *reason);
 /* keel_init and keel_finalize. */
 void local_welcomed(struct daemon *daemon, uint32_t rank);
 void local_left(struct daemon *daemon, uint32_t rank);

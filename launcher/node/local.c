@@ -41,6 +41,7 @@ struct local_rank {
     uint64_t began_us; /* when it was */
     int wait_status;   /* of one that has ended */
     uint32_t unheard;  /* services that have not handled all it said */
+    char *call;        /* owned: that it was in when it ended by itself; NULL: none */
 };
 
 bool local_is_here(const struct daemon *daemon, uint32_t rank)
@@ -52,11 +53,12 @@ bool local_is_here(const struct daemon *daemon, uint32_t rank)
 /* --- reports --- */
 
 /* missing: a call that should have come before its end; NULL: none. */
-static void report_exited(struct daemon *daemon, uint32_t rank, int wait_status,
-                          const char *missing)
+static void report_exited(struct daemon *daemon, uint32_t rank, const char *missing)
 {
-    daemon_report(daemon, proto_new(REPORT_EXITED, "uics", rank, (int32_t) wait_status,
-                                    daemon->ranks[rank].joined, missing ? missing : ""));
+    const struct local_rank *local = &daemon->ranks[rank];
+    daemon_report(daemon, proto_new(REPORT_EXITED, "uuicss", rank, (uint32_t) local->process,
+                                    (int32_t) local->wait_status, local->joined,
+                                    missing ? missing : "", local->call ? local->call : ""));
 }
 
 /* One of those that were to start has, or has not; after the last, the HNP is told. */
@@ -355,7 +357,7 @@ static void settle_end(struct daemon *daemon, uint32_t rank)
     if (!missing && local->member && !local->left) {
         missing = "keel_finalize";
     }
-    report_exited(daemon, rank, local->wait_status, missing);
+    report_exited(daemon, rank, missing);
     server_rank_gone(daemon->server, &name);
     rml_peer_ended(daemon->rml, &name);
 }
@@ -378,6 +380,10 @@ static void exited(void *arg, uint32_t id, int wait_status)
         return;
     }
     struct local_rank *local = &daemon->ranks[id];
+    struct doing doing;
+    if (wait_status != 0 && local_doing(daemon, id, &doing) && strncmp(doing.what, "in ", 3) == 0) {
+        local->call = strdup(doing.what);
+    }
     local->state = LOCAL_ENDED;
     local->wait_status = wait_status;
     local->unheard = services_rank_unheard(daemon->services, id, wait_status);
@@ -506,7 +512,15 @@ void local_joined(struct daemon *daemon, uint32_t rank, const char *call)
 
 void local_broken(struct daemon *daemon, uint32_t rank, const char *reason)
 {
-    daemon_report(daemon, proto_new(REPORT_BROKEN, "us", rank, reason));
+    daemon_report(daemon, proto_new(REPORT_BROKEN, "uus", rank,
+                                    (uint32_t) daemon->ranks[rank].process, reason));
+}
+
+void local_aborted(struct daemon *daemon, uint32_t rank, int status, const char *reason)
+{
+    daemon_report(daemon,
+                  proto_new(REPORT_ABORT, "uuis", rank, (uint32_t) daemon->ranks[rank].process,
+                            (int32_t) status, reason));
 }
 
 void local_welcomed(struct daemon *daemon, uint32_t rank)
@@ -528,6 +542,9 @@ void local_end_services(struct daemon *daemon)
 
 void local_destroy(struct daemon *daemon)
 {
+    for (uint32_t rank = 0; daemon->ranks && rank < daemon->launch.map.size; rank++) {
+        free(daemon->ranks[rank].call);
+    }
     free(daemon->ranks);
     daemon->ranks = NULL;
 }

@@ -120,8 +120,7 @@ static void do_abort(struct pmi1_client *client, const struct pmi1_request *requ
     int code = 1;
     (void) pmi1_request_number(request, "exitcode", &code);
     client->state = CLIENT_FINAL;
-    daemon_report(client->space->daemon,
-                  proto_new(REPORT_ABORT, "uis", client->rank, (int32_t) code, "MPI_Abort"));
+    local_aborted(client->space->daemon, client->rank, code, "MPI_Abort");
 }
 
 static void do_barrier(struct pmi1_client *client)

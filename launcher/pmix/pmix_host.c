@@ -53,8 +53,8 @@ static pmix_status_t host_abort(void *arg, const pmix_proc_t *rank, int status, 
     if (!pmix_service_find_local(service, rank->nspace, rank->rank, &number)) {
         return PMIX_ERR_NOT_SUPPORTED; /* a tool: it has job control */
     }
-    daemon_report(service->daemon, proto_new(REPORT_ABORT, "uis", number, (int32_t) status,
-                                             strcmp(reason, "N/A") == 0 ? "MPI_Abort" : reason));
+    local_aborted(service->daemon, number, status,
+                  strcmp(reason, "N/A") == 0 ? "MPI_Abort" : reason);
     return PMIX_SUCCESS;
 }
 

@@ -79,8 +79,8 @@ expect_end()
     abort) expected_code=42 reason="$last .* aborted the job with code 42: MPI_Abort" ;;
     quit) expected_code=1 reason="$last .* exited without MPI_Finalize" ;;
     all) expected_code=1 reason="[0-$last] .* exited without MPI_Finalize" ;;
-    kill) expected_code=137 reason="$last .* was killed by signal 9 \(Killed\)" ;;
-    crash) expected_code=139 reason="$last .* was killed by signal 11 \(Segmentation fault.*\)" ;;
+    kill) expected_code=137 reason="$last .* was killed by signal 9 \(SIGKILL, Killed\)" ;;
+    crash) expected_code=139 reason="$last .* was killed by signal 11 \(SIGSEGV, Segmentation fault\)(, core .*)?" ;;
     never) expected_code=1 reason="$last .* ended without MPI_Init, which another rank has called" ;;
     esac
     reason="^keelrun: rank ${reason/ \.\*/ \\(.*\\) on node .*}$"

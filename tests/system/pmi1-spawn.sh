@@ -145,7 +145,7 @@ END
 chmod +x "$work/bad"
 parent -n 1 -- 'program 2 $TEST_WORK/bad; spawn; sleep 20'
 is "a child that fails ends the job" 3 "$code"
-like "a child that fails: the reason" "$work/err" "^keelrun: rank 2 \($work/bad\) on node $host exited with code 3$"
+like "a child that fails: the reason" "$work/err" "^keelrun: rank 2 \($work/bad, pid [0-9]+\) on node $host exited with code 3$"
 parent -n 1 -- 'program 1 bash "arg1=-c" "arg2=. $TEST_WORK/client; begin; ask \"cmd=abort exitcode=5\"; sleep 20"
     spawn; sleep 20'
 is "a child that aborts ends the job" 5 "$code"

@@ -29,11 +29,11 @@ exits()
 }
 
 exits 0 "" -n 2 true
-exits 1 "^keelrun: rank 0 \(false\) on node $host exited with code 1$" -n 1 false
-exits 42 "^keelrun: rank 1 \(sh\) on node $host exited with code 42$" \
+exits 1 "^keelrun: rank 0 \(false, pid [0-9]+\) on node $host exited with code 1$" -n 1 false
+exits 42 "^keelrun: rank 1 \(sh, pid [0-9]+\) on node $host exited with code 42$" \
     -n 2 sh -c '[ $KEEL_RANK = 0 ] || exit 42'
-exits 139 "^keelrun: rank 0 \(sh\) on node $host was killed by signal 11 " -n 1 sh -c 'kill -SEGV $$'
-exits 137 "^keelrun: rank 0 \(sh\) on node $host was killed by signal 9 \(Killed" \
+exits 139 "^keelrun: rank 0 \(sh, pid [0-9]+\) on node $host was killed by signal 11 \(SIGSEGV, Segmentation fault\)" -n 1 sh -c 'kill -SEGV $$'
+exits 137 "^keelrun: rank 0 \(sh, pid [0-9]+\) on node $host was killed by signal 9 \(SIGKILL, Killed\)$" \
     -n 1 sh -c 'kill -KILL $$'
 exits 127 "^keelrun: cannot start ./missing on node $host \(rank 0\): No such file or directory$" \
     -n 2 ./missing

@@ -179,7 +179,7 @@ is "handoff: rails" "sm tcp sm tcp" \
         cut -d ' ' -f 2 | xargs)"
 like "handoff: last line" "$work/out" '^handoff: 4 ranks, 8 transfers, [0-9]+ bytes, 0 errors$'
 runs "a rank's exit code" 7 sh -c '[ $KEEL_RANK = 3 ] && exit 7; exec sleep 60'
-like "a rank's exit code: who" "$work/err" "^keelrun: rank 3 \(sh\) on node n2 exited with code 7$"
+like "a rank's exit code: who" "$work/err" "^keelrun: rank 3 \(sh, pid [0-9]+\) on node n2 exited with code 7$"
 runs "a missing program" 127 ./missing
 runs "keel_abort" 9 "$helpers/member" abort 9
 head -c 1000000 /dev/urandom >"$work/random"
@@ -339,7 +339,7 @@ job "keelrun is killed" "$keelrun"
 killed "keelrun is killed" "$pid" "" ""
 job "a rank is killed" "$keelrun"
 killed "a rank is killed" "$(job_processes member n2 | head -n 1)" 137 \
-    '^keelrun: rank [23] \(sh\) on node n2 was killed by signal 9'
+    '^keelrun: rank [23] \(sh, pid [0-9]+\) on node n2 was killed by signal 9'
 job "a daemon is killed" "$keelrun"
 killed "a daemon is killed" "$(job_processes keeld n2)" 125 \
     "^keelrun: lost the daemon of node n2: srun says: task 1: Killed$"

@@ -40,13 +40,14 @@ enum report {
     REPORT_WIRED,     /* - */
     REPORT_LAUNCHED,  /* u ranks started: all of this daemon's, or failed */
     REPORT_FAILED,    /* u rank, c stage, i errno, s what */
-    REPORT_EXITED,    /* u rank, i wait status, c joined, s call that was missing before its end */
-    REPORT_ABORT,     /* u rank, i status, s reason */
+    REPORT_EXITED,    /* u rank, u pid, i wait status, c joined, s call that was missing before its
+                       * end, s call that it was in */
+    REPORT_ABORT,     /* u rank, u pid, i status, s reason */
     REPORT_TEXT,      /* s line: for the user */
     REPORT_LOST,      /* u vpid, s why: a child of mine in the tree is gone */
     REPORT_SILENT,    /* u vpid, c is silent: a child of mine in the tree, or it is heard again */
     REPORT_JOINED,    /* s call: the first rank here has called keel_init, MPI_Init or the like */
-    REPORT_BROKEN,    /* u rank, s reason: the job cannot go on */
+    REPORT_BROKEN,    /* u rank, u pid, s reason: the job cannot go on */
     REPORT_UNABLE,    /* s why: I cannot take part; none of my ranks was started */
     REPORT_SPAWN,     /* q request, u parent, strings KEY=VALUE as in struct spawned, u programs,
                        * programs x struct spawn_wish: a rank of mine wants more */

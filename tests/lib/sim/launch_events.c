@@ -231,6 +231,11 @@ static void submit(struct launch *launch, struct launch_job *own)
     }
 }
 
+static uint32_t pid_of(uint32_t rank)
+{
+    return 1000 + rank;
+}
+
 static void exits(struct launch *launch, struct launch_job *own, uint32_t rank)
 {
     struct launch_fate *fate = &own->fates[rank];
@@ -246,8 +251,13 @@ static void exits(struct launch *launch, struct launch_job *own, uint32_t rank)
         return;
     }
     const char *missing = fate->finalizes ? "" : "MPI_Finalize";
-    job_rank_exited(&own->job, rank, fate->wait_status, fate->joined, missing);
-    rules_exited(&launch->rules, own->number, rank, fate->wait_status, fate->joined, missing);
+    struct rank_end end = {.pid = pid_of(rank),
+                           .wait_status = fate->wait_status,
+                           .joined = fate->joined,
+                           .missing = missing,
+                           .call = ""};
+    job_rank_exited(&own->job, rank, &end);
+    rules_exited(&launch->rules, own->number, rank, &end);
     if (launch->troubles.twice && launch_chance(launch, 3)) {
         fate->wait_status = 7 << 8;
         launch_later(launch, AGAIN_US, ON_EXIT, own->number, rank);
@@ -262,8 +272,8 @@ static void aborts(struct launch *launch, struct launch_job *own)
     if (!job_has_ranks(&own->job) || dvm_is_lost(&launch->dvm, vpid)) {
         return;
     }
-    job_rank_aborted(&own->job, rank, status, "enough");
-    rules_aborted(&launch->rules, own->number, rank, status);
+    job_rank_aborted(&own->job, rank, pid_of(rank), status, "enough");
+    rules_aborted(&launch->rules, own->number, rank, pid_of(rank), status);
 }
 
 static void from_user(struct launch *launch, struct launch_job *own, int signal)

@@ -697,7 +697,8 @@ void rules_unable(struct rules *rules, uint32_t number, uint32_t vpid, const cha
 static void describe(const struct rules_job *job, uint32_t rank, const char *what, char *text,
                      size_t size)
 {
-    snprintf(text, size, "rank %u (prog) on node n%u %s", rank, job->daemon_of[rank], what);
+    snprintf(text, size, "rank %u (prog, pid %u) on node n%u %s", rank, job->pids[rank],
+             job->daemon_of[rank], what);
 }
 
 static void check_strangers(struct rules *rules, struct rules_job *job)
@@ -711,28 +712,30 @@ static void check_strangers(struct rules *rules, struct rules_job *job)
 }
 
 /* Rule 4. */
-void rules_exited(struct rules *rules, uint32_t number, uint32_t rank, int wait_status, bool joined,
-                  const char *missing)
+void rules_exited(struct rules *rules, uint32_t number, uint32_t rank, const struct rank_end *end)
 {
+    int wait_status = end->wait_status;
     struct rules_job *job = &rules->jobs[number];
-    char what[128], text[LAUNCH_LINE];
+    char what[160], text[LAUNCH_LINE];
     int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     int code = signal ? 128 + signal : WEXITSTATUS(wait_status);
+    job->pids[rank] = end->pid;
     if (job->ended[rank]) {
         return;
     }
     job->ended[rank] = true;
     if (signal) {
-        snprintf(what, sizeof(what), "was killed by signal %d (%s)", signal, strsignal(signal));
+        snprintf(what, sizeof(what), "was killed by signal %d (SIG%s, %s)", signal,
+                 sigabbrev_np(signal), strsignal(signal));
     } else if (code) {
         snprintf(what, sizeof(what), "exited with code %d", code);
     } else {
-        snprintf(what, sizeof(what), "exited without %s", missing);
+        snprintf(what, sizeof(what), "exited without %s", end->missing);
     }
-    if (code || missing[0]) {
+    if (code || end->missing[0]) {
         describe(job, rank, what, text, sizeof(text));
         fail_or_go_on(rules, job, code ? code : 1, text);
-    } else if (!joined && job->stranger == UINT32_MAX) {
+    } else if (!end->joined && job->stranger == UINT32_MAX) {
         job->stranger = rank;
         check_strangers(rules, job);
     }
@@ -760,9 +763,10 @@ void rules_joined(struct rules *rules, uint32_t number)
     }
 }
 
-void rules_aborted(struct rules *rules, uint32_t number, uint32_t rank, int status)
+void rules_aborted(struct rules *rules, uint32_t number, uint32_t rank, uint32_t pid, int status)
 {
     struct rules_job *job = &rules->jobs[number];
+    job->pids[rank] = pid;
     char what[128], text[LAUNCH_LINE];
     snprintf(what, sizeof(what), "aborted the job with code %d: enough", status);
     describe(job, rank, what, text, sizeof(text));

@@ -29,6 +29,7 @@ struct rules_job {
                                   * or was added later */
     uint32_t rank_count, daemon_of[LAUNCH_RANKS];
     bool ended[LAUNCH_RANKS];
+    uint32_t pids[LAUNCH_RANKS];
     bool joined, output_lost;
     uint32_t stranger; /* UINT32_MAX: none */
     int code;
@@ -89,11 +90,10 @@ void rules_dry(struct rules *rules, uint32_t job);
 void rules_launched(struct rules *rules, uint32_t job, uint32_t vpid);
 void rules_drained(struct rules *rules, uint32_t job, uint32_t vpid);
 void rules_unable(struct rules *rules, uint32_t job, uint32_t vpid, const char *text);
-void rules_exited(struct rules *rules, uint32_t job, uint32_t rank, int wait_status, bool joined,
-                  const char *missing);
+void rules_exited(struct rules *rules, uint32_t job, uint32_t rank, const struct rank_end *end);
 void rules_unstarted(struct rules *rules, uint32_t job, uint32_t rank, int code, const char *text);
 void rules_joined(struct rules *rules, uint32_t job);
-void rules_aborted(struct rules *rules, uint32_t job, uint32_t rank, int status);
+void rules_aborted(struct rules *rules, uint32_t job, uint32_t rank, uint32_t pid, int status);
 void rules_signal(struct rules *rules, uint32_t job, int signal);
 void rules_output_lost(struct rules *rules, uint32_t job);
 
