@@ -161,6 +161,18 @@ unsigned cgroup_parse_cpu_max(const char *text)
 
 /* ---- reading ---- */
 
+uint64_t cgroup_parse_oom_kills(const char *text)
+{
+    static const char name[] = "oom_kill ";
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, sizeof(name) - 1) == 0) {
+            return strtoull(line + sizeof(name) - 1, NULL, 10);
+        }
+    }
+    return 0;
+}
+
 /* The file's beginning, at most size - 1 bytes, as a text. false: it cannot be read. */
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -241,6 +253,13 @@ static const struct kind pids = {
     group_pids,
 };
 
+static const struct kind memory = {
+    .controller = "memory",
+    .usual = {[CGROUP_V1] = {"/sys/fs/cgroup/memory", "/sys/fs/cgroup/memory"},
+              [CGROUP_V2] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}},
+    .proof = {[CGROUP_V1] = "memory.oom_control", [CGROUP_V2] = "cgroup.procs"},
+};
+
 static bool find_mount(const struct kind *kind, enum cgroup_version version, char *root,
                        char *point, size_t size)
 {
@@ -310,4 +329,24 @@ unsigned cgroup_cpus(void)
 uint64_t cgroup_pids(void)
 {
     return least_limit(&pids);
+}
+
+static uint64_t version_oom_kills(const char *groups, enum cgroup_version version)
+{
+    static const char *const files[] = {
+        [CGROUP_V1] = "memory.oom_control", [CGROUP_V2] = "memory.events"};
+    char path[PATH_MAX], folder[PATH_MAX], text[512];
+    bool found = cgroup_parse_path(groups, version, memory.controller, path, sizeof(path)) &&
+                 find_folder(&memory, version, path, folder, sizeof(folder)) &&
+                 read_in(folder, files[version], text, sizeof(text));
+    return found ? cgroup_parse_oom_kills(text) : 0;
+}
+
+uint64_t cgroup_oom_kills(void)
+{
+    char groups[16 * 1024];
+    if (!read_text("/proc/self/cgroup", groups, sizeof(groups))) {
+        return 0;
+    }
+    return version_oom_kills(groups, CGROUP_V1) + version_oom_kills(groups, CGROUP_V2);
 }

@@ -76,16 +76,18 @@ static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t rank;
     struct rank_end end;
-    char *missing, *call;
-    int status = proto_unpack(buffer, "uuicss", &rank, &end.pid, &end.wait_status, &end.joined,
-                              &missing, &call);
+    char *missing, *call, *core;
+    int status = proto_unpack(buffer, "uuicsssc", &rank, &end.pid, &end.wait_status, &end.joined,
+                              &missing, &call, &core, &end.oom_kill);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
         end.missing = missing;
         end.call = call;
+        end.core = core;
         job_rank_exited(&hnp->job, rank, &end);
     }
     free(missing);
     free(call);
+    free(core);
     return status;
 }
 

@@ -2,6 +2,8 @@
 
 #include <launcher/head/rank_stacks.h>
 
+#include <launcher/job/rank_list.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -33,7 +33,4 @@ const struct rank_state_told *rank_states_find(const struct rank_states *states,
 /* All of it, line by line; the largest number of ranks that do the same first. */
 void rank_states_print(const struct rank_states *states, rank_states_say *say, void *arg);
 
-/* "rank 3" or "ranks 0, 2-3, 7": those whose flag is set; cut with "..." where it does not fit. */
-void rank_list_print(char *text, size_t size, const bool *flags, uint32_t count);
-
 #endif

@@ -142,6 +142,7 @@ static void wait_killed(struct job *job)
 static void drain(struct job *job)
 {
     stop_timer(job, JOB_TIMER_GRACE);
+    job_tell_followers(job);
     if (job->end.exit_code != 0) {
         set_timer(job, JOB_TIMER_DRAIN, DRAIN_US);
     }
@@ -371,7 +372,7 @@ void job_init(struct job *job, struct dvm *dvm, const struct job_ops *ops, void 
     *job = (struct job){.fsm = &job_fsm, .part_fsm = &job_part_fsm, .dvm = dvm, .ops = ops};
     job->arg = arg;
     job->user.ops = &job_user_ops;
-    job->joining.stranger = JOB_ALL;
+    job->joining.stranger = job->end.culprit = JOB_ALL;
     list_append(&dvm->users, &job->user.link);
 }
 

@@ -79,6 +79,7 @@ struct job_end {
     uint64_t grace_us;   /* and what they have after it */
     uint32_t unkilled;   /* ranks that had not ended when the timer after the kill last began */
     bool output_lost;    /* some of it, for want of memory */
+    uint32_t culprit;    /* the rank that is the reason; JOB_ALL: none is */
 };
 
 /* Either all ranks join the job or none does. */
@@ -87,8 +88,14 @@ struct job_joining {
     uint32_t stranger; /* a rank that ended without joining; JOB_ALL: none */
 };
 
+/* Of a rank that ended: had the end of the job begun, and was it what ended the rank? TOLD: after,
+ * and the user knows. */
+enum rank_after_end { PLACE_BEFORE, PLACE_AFTER, PLACE_BY_KEELRUN, PLACE_TOLD };
+
 struct job_rank {
-    uint32_t pid; /* 0: not known */
+    uint32_t pid;        /* 0: not known */
+    int32_t wait_status; /* of one that has ended */
+    uint8_t place;       /* enum rank_after_end */
 };
 
 struct job {

@@ -46,4 +46,7 @@ void job_end_ranks(struct job *job, uint32_t vpid, uint32_t first, uint32_t end)
 /* A failure that the job outlives when it may; else as job_fail. */
 void job_note_failure(struct job *job, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);
 
+/* job_followers.c: the ranks that ended after the one that is the reason, in one line. */
+void job_tell_followers(struct job *job);
+
 #endif

@@ -3,10 +3,13 @@
 
 #include <launcher/job/job_parts.h>
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { CORE_FLAG = 0x80 }; /* of a wait status: a core file was written */
 
 /* How far a rank's failure goes: with recovery the job may go on. */
 enum reach { OF_RANK, OF_JOB };
@@ -33,8 +36,10 @@ static KEEL_PRINTF(5, 6) void fail_by(struct job *job, uint32_t rank, enum reach
     va_end(arguments);
     void (*fail)(struct job *, int, const char *, ...) =
         reach == OF_RANK ? job_note_failure : job_fail;
+    bool began = job_is_ending(job);
     name_rank(job, rank, name, sizeof(name));
     fail(job, exit_code, "%s %s", name, what);
+    job->end.culprit = !began && job_is_ending(job) ? rank : job->end.culprit;
     if (reach == OF_RANK && job_runs(job)) {
         job->ops->ended(job->arg, JOB_ALL, rank);
     }
@@ -62,6 +67,15 @@ static void judge(struct job *job, uint32_t rank, const struct rank_end *end)
     }
 }
 
+static enum rank_after_end place(const struct job *job, int wait_status)
+{
+    bool killed = job->phase == JOB_KILLING && wait_status == SIGKILL;
+    if (!job_is_ending(job)) {
+        return PLACE_BEFORE;
+    }
+    return killed || wait_status == job->end.signal ? PLACE_BY_KEELRUN : PLACE_AFTER;
+}
+
 static void note_pid(struct job *job, uint32_t rank, uint32_t pid)
 {
     job->ranks[rank].pid = pid ? pid : job->ranks[rank].pid;
@@ -71,6 +85,8 @@ void job_rank_exited(struct job *job, uint32_t rank, const struct rank_end *end)
 {
     note_pid(job, rank, end->pid);
     if (job_end_rank(job, rank)) {
+        job->ranks[rank].wait_status = end->wait_status;
+        job->ranks[rank].place = place(job, end->wait_status & ~CORE_FLAG);
         judge(job, rank, end);
         job_check(job);
     }

@@ -21,17 +21,27 @@ static void print_signal(int signal, char *text, size_t size)
              name ? ", " : "", strsignal(signal));
 }
 
+/* What is known beyond the status. */
+static void print_more(const struct rank_end *end, char *text, size_t size)
+{
+    bool dumped = WIFSIGNALED(end->wait_status) && WCOREDUMP(end->wait_status);
+    snprintf(text, size, "%s%s%s%s%s", end->call[0] ? " " : "", end->call,
+             end->oom_kill ? " while the cgroup counted an out-of-memory kill" : "",
+             !dumped        ? ""
+             : end->core[0] ? ", core file "
+                            : ", core dumped",
+             dumped ? end->core : "");
+}
+
 void rank_end_print(const struct rank_end *end, char *text, size_t size)
 {
-    int status = end->wait_status;
-    const char *in = end->call[0] ? " " : "";
-    char signal[96];
-    if (WIFSIGNALED(status)) {
-        print_signal(WTERMSIG(status), signal, sizeof(signal));
-        snprintf(text, size, "was killed by %s%s%s%s", signal, in, end->call,
-                 WCOREDUMP(status) ? ", core dumped" : "");
-    } else if (WEXITSTATUS(status) != 0) {
-        snprintf(text, size, "exited with code %d%s%s", WEXITSTATUS(status), in, end->call);
+    char signal[96], more[768];
+    print_more(end, more, sizeof(more));
+    if (WIFSIGNALED(end->wait_status)) {
+        print_signal(WTERMSIG(end->wait_status), signal, sizeof(signal));
+        snprintf(text, size, "was killed by %s%s", signal, more);
+    } else if (WEXITSTATUS(end->wait_status) != 0) {
+        snprintf(text, size, "exited with code %d%s", WEXITSTATUS(end->wait_status), more);
     } else {
         snprintf(text, size, "exited without %s", end->missing);
     }

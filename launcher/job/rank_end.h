@@ -11,6 +11,8 @@ struct rank_end {
     uint8_t joined;      /* it had called keel_init, MPI_Init or the like */
     const char *missing; /* what it should have called before its end */
     const char *call;    /* that it was in: "in fence 7" */
+    const char *core;    /* its core file */
+    uint8_t oom_kill;    /* its control group has counted a kill for want of memory meanwhile */
 };
 
 /* What keelrun exits with for it; 0: it has not failed. */

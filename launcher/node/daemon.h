@@ -83,6 +83,7 @@ struct local_progress {
     bool launched;                   /* those that the user started; and the HNP knows */
     uint32_t spawns, spawns_settled; /* how often ranks were added; how often the HNP was told */
     bool any_joined;                 /* and the HNP knows */
+    uint64_t oom_kills;              /* in this control group, as far as they were looked at */
 };
 
 struct daemon {

@@ -7,6 +7,8 @@
 #include <launcher/shepherd/program.h>
 
 #include <base/data/clock.h>
+#include <base/host/cgroup.h>
+#include <base/host/corefile.h>
 #include <base/host/paths.h>
 #include <base/host/procstat.h>
 #include <base/host/topo.h>
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <wireup/proto.h>
 
@@ -32,16 +35,23 @@ PARAM_ROWS("launcher", library_path);
 
 enum local_state { LOCAL_NONE, LOCAL_STARTING, LOCAL_RUNNING, LOCAL_ENDED };
 
+/* What is found out about a rank that failed. */
+struct failure {
+    struct doing doing; /* when it ended */
+    char *core;         /* owned: its core file; NULL: none that is found */
+    bool oom_kill;      /* the control group has counted one since the last that failed */
+};
+
 struct local_rank {
     enum local_state state;
-    bool joined;       /* by keel_init, MPI_Init or the like */
-    bool member, left; /* keel_init, keel_finalize */
-    pid_t pid;         /* the process that has linked under its name */
-    pid_t process;     /* the one that was started */
-    uint64_t began_us; /* when it was */
-    int wait_status;   /* of one that has ended */
-    uint32_t unheard;  /* services that have not handled all it said */
-    char *call;        /* owned: that it was in when it ended by itself; NULL: none */
+    bool joined;             /* by keel_init, MPI_Init or the like */
+    bool member, left;       /* keel_init, keel_finalize */
+    pid_t pid;               /* the process that has linked under its name */
+    pid_t process;           /* the one that was started */
+    uint64_t began_us;       /* when it was */
+    int wait_status;         /* of one that has ended */
+    uint32_t unheard;        /* services that have not handled all it said */
+    struct failure *failure; /* owned; NULL: none, or not known */
 };
 
 bool local_is_here(const struct daemon *daemon, uint32_t rank)
@@ -55,10 +65,14 @@ bool local_is_here(const struct daemon *daemon, uint32_t rank)
 /* missing: a call that should have come before its end; NULL: none. */
 static void report_exited(struct daemon *daemon, uint32_t rank, const char *missing)
 {
+    static const struct failure nothing;
     const struct local_rank *local = &daemon->ranks[rank];
-    daemon_report(daemon, proto_new(REPORT_EXITED, "uuicss", rank, (uint32_t) local->process,
+    const struct failure *failure = local->failure ? local->failure : &nothing;
+    bool in_call = strncmp(failure->doing.what, "in ", 3) == 0;
+    daemon_report(daemon, proto_new(REPORT_EXITED, "uuicsssc", rank, (uint32_t) local->process,
                                     (int32_t) local->wait_status, local->joined,
-                                    missing ? missing : "", local->call ? local->call : ""));
+                                    missing ? missing : "", in_call ? failure->doing.what : "",
+                                    failure->core ? failure->core : "", failure->oom_kill));
 }
 
 /* One of those that were to start has, or has not; after the last, the HNP is told. */
@@ -273,6 +287,7 @@ int local_launch(struct daemon *daemon, struct launch *launch)
         start_settled(daemon);
         return ORTE_SUCCESS;
     }
+    daemon->progress.oom_kills = cgroup_oom_kills();
     start_ranks(daemon, 0);
     return ORTE_SUCCESS;
 }
@@ -369,6 +384,37 @@ void local_heard(struct daemon *daemon, uint32_t rank)
     }
 }
 
+static char *find_core(const struct daemon *daemon, uint32_t rank, int signal)
+{
+    const struct local_rank *local = &daemon->ranks[rank];
+    const char *wdir = daemon->launch.apps[daemon->launch.app_of[rank]].wdir;
+    char *folder = realpath(wdir ? wdir : ".", NULL), *path = NULL;
+    if (folder) {
+        time_t age = (time_t) ((clock_us() - local->began_us) / 1000000u);
+        struct core_dump dump = {folder, local->process, signal, time(NULL) - age - 1};
+        path = corefile_find(&dump);
+    }
+    free(folder);
+    return path;
+}
+
+/* While it counts as running. */
+static struct failure *examine(struct daemon *daemon, uint32_t rank, int wait_status)
+{
+    struct failure *failure = calloc(1, sizeof(*failure));
+    uint64_t oom_kills = cgroup_oom_kills();
+    if (!failure) {
+        return NULL;
+    }
+    (void) local_doing(daemon, rank, &failure->doing);
+    failure->oom_kill = oom_kills > daemon->progress.oom_kills;
+    daemon->progress.oom_kills = oom_kills;
+    if (WIFSIGNALED(wait_status) && WCOREDUMP(wait_status)) {
+        failure->core = find_core(daemon, rank, WTERMSIG(wait_status));
+    }
+    return failure;
+}
+
 static void exited(void *arg, uint32_t id, int wait_status)
 {
     struct daemon *daemon = arg;
@@ -380,9 +426,8 @@ static void exited(void *arg, uint32_t id, int wait_status)
         return;
     }
     struct local_rank *local = &daemon->ranks[id];
-    struct doing doing;
-    if (wait_status != 0 && local_doing(daemon, id, &doing) && strncmp(doing.what, "in ", 3) == 0) {
-        local->call = strdup(doing.what);
+    if (wait_status != 0) {
+        local->failure = examine(daemon, id, wait_status);
     }
     local->state = LOCAL_ENDED;
     local->wait_status = wait_status;
@@ -543,7 +588,10 @@ void local_end_services(struct daemon *daemon)
 void local_destroy(struct daemon *daemon)
 {
     for (uint32_t rank = 0; daemon->ranks && rank < daemon->launch.map.size; rank++) {
-        free(daemon->ranks[rank].call);
+        if (daemon->ranks[rank].failure) {
+            free(daemon->ranks[rank].failure->core);
+        }
+        free(daemon->ranks[rank].failure);
     }
     free(daemon->ranks);
     daemon->ranks = NULL;

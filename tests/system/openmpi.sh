@@ -292,7 +292,8 @@ run_limited 20 "$keelrun" $ob1 --simulate 2x1 --mca fault launcher.pmix:delay=70
     [ $PMIX_RANK = 1 ] || exec "$0" 2; sleep 0.4; exit 7' "$programs/hello.openmpi"
 is "an end while the server is being started: exit code" 7 "$code"
 is "an end while the server is being started: nothing else is said" \
-    "keelrun: rank 1 (sh) on node node1 exited with code 7" "$(sed "s/, pid [0-9]*//" "$work/err")"
+    "keelrun: rank 1 (sh) on node node1 exited with code 7
+keelrun: rank 0 was ended by keelrun" "$(sed "s/, pid [0-9]*//" "$work/err")"
 
 # keelrun itself is killed while the ranks run: nothing is left, no process and no file.
 mkfifo "$work/fifo"

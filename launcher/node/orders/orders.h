@@ -41,7 +41,7 @@ enum report {
     REPORT_LAUNCHED,  /* u ranks started: all of this daemon's, or failed */
     REPORT_FAILED,    /* u rank, c stage, i errno, s what */
     REPORT_EXITED,    /* u rank, u pid, i wait status, c joined, s call that was missing before its
-                       * end, s call that it was in */
+                       * end, s call that it was in, s core file, c killed for want of memory */
     REPORT_ABORT,     /* u rank, u pid, i status, s reason */
     REPORT_TEXT,      /* s line: for the user */
     REPORT_LOST,      /* u vpid, s why: a child of mine in the tree is gone */

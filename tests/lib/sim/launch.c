@@ -265,7 +265,7 @@ static void make_job(struct launch *launch, uint32_t number, bool exists)
     struct rules_job *rules = &launch->rules.jobs[number];
     own->number = number;
     rules->exists = exists;
-    rules->stranger = UINT32_MAX;
+    rules->stranger = rules->culprit = UINT32_MAX;
     rules->prepare_fails = launch->troubles.odd && launch_chance(launch, 4);
     rules->launch_fails = launch->troubles.odd && launch_chance(launch, 4);
     rules->limits = (struct job_limits){

@@ -255,7 +255,8 @@ static void exits(struct launch *launch, struct launch_job *own, uint32_t rank)
                            .wait_status = fate->wait_status,
                            .joined = fate->joined,
                            .missing = missing,
-                           .call = ""};
+                           .call = "",
+                           .core = ""};
     job_rank_exited(&own->job, rank, &end);
     rules_exited(&launch->rules, own->number, rank, &end);
     if (launch->troubles.twice && launch_chance(launch, 3)) {

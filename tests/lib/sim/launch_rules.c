@@ -54,6 +54,20 @@ static uint32_t unended(const struct rules_job *job)
 
 /* --- the end --- */
 
+enum { BY_KEELRUN = -1 };
+
+/* How a rank ended that has failed. */
+static void describe_end(int wait_status, char *text, size_t size)
+{
+    int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    if (signal) {
+        snprintf(text, size, "was killed by signal %d (SIG%s, %s)", signal, sigabbrev_np(signal),
+                 strsignal(signal));
+    } else {
+        snprintf(text, size, "exited with code %d", WEXITSTATUS(wait_status));
+    }
+}
+
 static void close_all(struct rules *rules)
 {
     for (uint32_t i = 0; i < LAUNCH_JOBS; i++) {
@@ -73,6 +87,54 @@ static void end(struct rules *rules, struct rules_job *job)
     job->acts.overs++;
     job->limit_us = job->launch_us = job->grace_us = job->drain_us = 0;
     close_all(rules);
+}
+
+/* "; ranks 1-2 were ended by keelrun": those that ended so after the reason. */
+static void list_alike(struct rules_job *job, int status, char *line)
+{
+    char list[LAUNCH_LINE] = "";
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < job->rank_count; rank++) {
+        uint32_t first = rank;
+        while (rank < job->rank_count && job->after[rank] == status) {
+            job->after[rank++] = 0;
+        }
+        if (rank > first) {
+            sprintf(list + strlen(list), rank - first > 1 ? "%s%u-%u" : "%s%u", count ? ", " : " ",
+                    first, rank - 1);
+            count += rank - first;
+        }
+    }
+    if (count == 0) {
+        return;
+    }
+    sprintf(line + strlen(line), "%srank%s%s ", line[0] ? "; " : "", count == 1 ? "" : "s", list);
+    if (status == BY_KEELRUN) {
+        sprintf(line + strlen(line), "%s ended by keelrun", count == 1 ? "was" : "were");
+    } else {
+        describe_end(status, line + strlen(line), LAUNCH_LINE);
+    }
+}
+
+/* Rule 12. */
+static void tell_followers(struct rules_job *job)
+{
+    char line[4 * LAUNCH_LINE] = "";
+    unsigned told = 0;
+    if (job->culprit == UINT32_MAX) {
+        return;
+    }
+    job->after[job->culprit] = 0;
+    list_alike(job, BY_KEELRUN, line);
+    for (uint32_t rank = 0; rank < job->rank_count && told < 3; rank++) {
+        if (job->after[rank] != 0) {
+            list_alike(job, job->after[rank], line);
+            told++;
+        }
+    }
+    if (line[0]) {
+        launch_acts_tell(&job->acts, line);
+    }
 }
 
 static void settle(struct rules *rules, struct rules_job *job);
@@ -117,6 +179,17 @@ static void fail_or_go_on(struct rules *rules, struct rules_job *job, int code, 
     job->acts.ended++;
 }
 
+/* A reason that is the end of this rank. */
+static void fail_of_rank(struct rules *rules, struct rules_job *job, uint32_t rank, int code,
+                         const char *text, bool may_go_on)
+{
+    bool before = job->has_reason || job->draining || job->over;
+    (may_go_on ? fail_or_go_on : fail)(rules, job, code, text);
+    if (!before && job->has_reason) {
+        job->culprit = rank;
+    }
+}
+
 static void kill_all(struct rules *rules, struct rules_job *job)
 {
     job->killed = true;
@@ -149,6 +222,7 @@ static void settle(struct rules *rules, struct rules_job *job)
         job->draining = true;
         job->grace_us = 0;
         job->drain_us = job->code ? rules->now_us + OUTPUT_US : 0;
+        tell_followers(job);
         job->acts.drains++;
     }
     if (job->draining && all_drained) {
@@ -707,7 +781,7 @@ static void check_strangers(struct rules *rules, struct rules_job *job)
     if (job->joined && job->stranger != UINT32_MAX) {
         describe(job, job->stranger, "ended without MPI_Init, which another rank has called", text,
                  sizeof(text));
-        fail(rules, job, 1, text);
+        fail_of_rank(rules, job, job->stranger, 1, text, false);
     }
 }
 
@@ -724,17 +798,18 @@ void rules_exited(struct rules *rules, uint32_t number, uint32_t rank, const str
         return;
     }
     job->ended[rank] = true;
-    if (signal) {
-        snprintf(what, sizeof(what), "was killed by signal %d (SIG%s, %s)", signal,
-                 sigabbrev_np(signal), strsignal(signal));
-    } else if (code) {
-        snprintf(what, sizeof(what), "exited with code %d", code);
-    } else {
-        snprintf(what, sizeof(what), "exited without %s", end->missing);
+    if (job->has_reason) {
+        bool told_to = wait_status == job->acts.end_signal;
+        job->after[rank] =
+            told_to || (job->killed && wait_status == SIGKILL) ? BY_KEELRUN : wait_status;
+    }
+    snprintf(what, sizeof(what), "exited without %s", end->missing);
+    if (code) {
+        describe_end(wait_status, what, sizeof(what));
     }
     if (code || end->missing[0]) {
         describe(job, rank, what, text, sizeof(text));
-        fail_or_go_on(rules, job, code ? code : 1, text);
+        fail_of_rank(rules, job, rank, code ? code : 1, text, true);
     } else if (!end->joined && job->stranger == UINT32_MAX) {
         job->stranger = rank;
         check_strangers(rules, job);
@@ -770,7 +845,7 @@ void rules_aborted(struct rules *rules, uint32_t number, uint32_t rank, uint32_t
     char what[128], text[LAUNCH_LINE];
     snprintf(what, sizeof(what), "aborted the job with code %d: enough", status);
     describe(job, rank, what, text, sizeof(text));
-    fail(rules, job, (status & 0xff) ? status & 0xff : 1, text);
+    fail_of_rank(rules, job, rank, (status & 0xff) ? status & 0xff : 1, text, false);
 }
 
 void rules_output_lost(struct rules *rules, uint32_t number)

@@ -30,6 +30,8 @@ struct rules_job {
     uint32_t rank_count, daemon_of[LAUNCH_RANKS];
     bool ended[LAUNCH_RANKS];
     uint32_t pids[LAUNCH_RANKS];
+    uint32_t culprit;        /* the rank that is the reason; UINT32_MAX: none is */
+    int after[LAUNCH_RANKS]; /* the wait status of those that ended after the reason; else 0 */
     bool joined, output_lost;
     uint32_t stranger; /* UINT32_MAX: none */
     int code;

@@ -115,6 +115,9 @@ END_TEST
 
 START_TEST(quotas_round_up)
 {
+    ck_assert_uint_eq(cgroup_parse_oom_kills("low 0\noom 2\noom_kill 13\noom_group_kill 0\n"), 13);
+    ck_assert_uint_eq(cgroup_parse_oom_kills("oom_kill_disable 7\nunder_oom 0\noom_kill 1"), 1);
+    ck_assert_uint_eq(cgroup_parse_oom_kills("oom_kill_disable 7\n"), 0);
     ck_assert_uint_eq(cgroup_parse_cpu_max("max 100000\n"), 0);
     ck_assert_uint_eq(cgroup_parse_cpu_max("100000 100000\n"), 1);
     ck_assert_uint_eq(cgroup_parse_cpu_max("150000 100000\n"), 2);

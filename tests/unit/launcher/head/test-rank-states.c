@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <launcher/head/rank_states.h>
+#include <launcher/job/rank_list.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

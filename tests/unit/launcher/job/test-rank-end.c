@@ -18,7 +18,7 @@ static void assert_end(const struct rank_end *end, int code, const char *expecte
 
 START_TEST(exits)
 {
-    struct rank_end end = {.wait_status = 3 << 8, .missing = "", .call = ""};
+    struct rank_end end = {.wait_status = 3 << 8, .missing = "", .call = "", .core = ""};
     assert_end(&end, 3, "exited with code 3");
     end.call = "in fence 7";
     assert_end(&end, 3, "exited with code 3 in fence 7");
@@ -29,29 +29,47 @@ END_TEST
 
 START_TEST(misses_a_call)
 {
-    const struct rank_end end = {.missing = "MPI_Finalize", .call = ""};
+    const struct rank_end end = {.missing = "MPI_Finalize", .call = "", .core = ""};
     assert_end(&end, 1, "exited without MPI_Finalize");
 }
 END_TEST
 
 START_TEST(is_killed)
 {
-    struct rank_end end = {.wait_status = SIGKILL, .missing = "keel_finalize", .call = ""};
+    struct rank_end end = {
+        .wait_status = SIGKILL, .missing = "keel_finalize", .call = "", .core = ""};
     assert_end(&end, 137, "was killed by signal 9 (SIGKILL, Killed)");
     end.wait_status = SIGABRT | CORE_FLAG;
     end.call = "in fence 0";
     assert_end(&end, 134, "was killed by signal 6 (SIGABRT, Aborted) in fence 0, core dumped");
+    end.core = "/tmp/core.1";
+    end.call = "";
+    assert_end(&end, 134, "was killed by signal 6 (SIGABRT, Aborted), core file /tmp/core.1");
+}
+END_TEST
+
+START_TEST(want_of_memory)
+{
+    struct rank_end end = {.wait_status = 137 << 8, .missing = "", .call = "", .core = ""};
+    end.oom_kill = 1;
+    assert_end(&end, 137, "exited with code 137 while the cgroup counted an out-of-memory kill");
+    end.wait_status = SIGKILL;
+    assert_end(&end, 137,
+               "was killed by signal 9 (SIGKILL, Killed) while the cgroup counted an out-of-memory "
+               "kill");
 }
 END_TEST
 
 START_TEST(a_signal_without_a_name)
 {
     char expected[64];
-    const struct rank_end end = {.wait_status = SIGRTMIN + 3, .missing = "", .call = ""};
+    const struct rank_end end = {
+        .wait_status = SIGRTMIN + 3, .missing = "", .call = "", .core = ""};
     snprintf(expected, sizeof(expected), "was killed by signal %d (Real-time signal 3)",
              SIGRTMIN + 3);
     assert_end(&end, 128 + SIGRTMIN + 3, expected);
 }
 END_TEST
 
-UNIT_MAIN("launcher: how a rank ended", exits, misses_a_call, is_killed, a_signal_without_a_name)
+UNIT_MAIN("launcher: how a rank ended", exits, misses_a_call, is_killed, want_of_memory,
+          a_signal_without_a_name)

@@ -1,0 +1,162 @@
+#!/bin/bash
+# Why a job ended: who ended first, how, and who followed; as lines for the user.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+host=$(hostname)
+readonly member=$helpers/member
+who="^keelrun: rank 1 \([^ ]*, pid [0-9]+\) on node"
+readonly who
+
+# reason NAME CODE PATTERN ARGUMENT...: keelrun's code, and a line on stderr.
+reason()
+{
+    local what=$1 expected=$2 pattern=$3
+    shift 3
+    run_limited 30 "$keelrun" "$@"
+    is "$what: exit code" "$expected" "$code"
+    like "$what: the reason" "$work/err" "$pattern"
+}
+
+# followed NAME LINE: what keelrun says after the reason.
+followed()
+{
+    is "$1: who followed" "$2" "$(grep "^keelrun: " "$work/err" | tail -n +2)"
+}
+
+# pid_of_rank RANK: as it said itself.
+pid_of_rank()
+{
+    sed -n "s/^pid of $1: //p" "$work/out"
+}
+
+# --- who was first, and who followed ---
+
+# all_up: part of a script that waits until all ranks have begun: those that have not by the end of
+# the job are never started. stay: what the others do.
+readonly all_up='
+    : >"$up.$KEEL_RANK"
+    until [ "$(ls "$up".* | wc -l)" = "$KEEL_SIZE" ]; do sleep 0.05; done'
+export up=$work/up
+readonly stay='echo "pid of $KEEL_RANK: $$"; exec sleep 60'
+for layout in "-n 4 --oversubscribe" "--simulate 2x2 -n 4"; do
+    # shellcheck disable=SC2086 # words
+    reason "exit 3, $layout" 3 "$who [^ ]+ exited with code 3$" $layout \
+        bash -c "$all_up; [ \$KEEL_RANK = 1 ] && exit 3; $stay"
+    rm -f "$up".*
+    followed "exit 3, $layout" "keelrun: ranks 0, 2-3 were ended by keelrun"
+    # shellcheck disable=SC2086 # words
+    reason "abort, $layout" 7 "$who [^ ]+ aborted the job with code 7: asked for 7$" $layout \
+        "$member" abort 7
+    followed "abort, $layout" "keelrun: ranks 0, 2-3 were ended by keelrun"
+done
+
+start "$keelrun" -n 3 --oversubscribe bash -c "$stay"
+ok "kill -9: there is a job" wait_for 20 has_lines "$work/out" 3
+victim=$(pid_of_rank 1)
+kill -KILL "$victim"
+await 20
+is "kill -9: exit code" 137 "$code"
+is "kill -9: the reason" \
+    "keelrun: rank 1 (bash, pid $victim) on node $host was killed by signal 9 (SIGKILL, Killed)
+keelrun: ranks 0, 2 were ended by keelrun" "$(cat "$work/err")"
+
+# Rank 2 ignores SIGTERM and is killed; rank 3 ends by itself when it gets it, and rank 4 with 0.
+reason "others end by themselves" 5 "$who [^ ]+ exited with code 5$" -n 5 --oversubscribe \
+    --mca abort_grace_ms 500 bash -c '
+    ready=$KEEL_SESSION_DIR/ready.$KEEL_RANK
+    case $KEEL_RANK in
+    2) trap "" TERM ;;
+    3) trap "exit 9" TERM ;;
+    4) trap "exit 0" TERM ;;
+    esac
+    : >"$ready"
+    if [ $KEEL_RANK = 1 ]; then
+        until [ "$(ls "$KEEL_SESSION_DIR"/ready.* | wc -l)" = 5 ]; do sleep 0.05; done
+        exit 5
+    fi
+    while :; do sleep 0.05; done'
+followed "others end by themselves" "keelrun: ranks 0, 2 were ended by keelrun; rank 3 exited with code 9"
+
+reason "one rank alone" 3 "exited with code 3$" -n 1 sh -c 'exit 3'
+followed "one rank alone" ""
+
+start "$keelrun" -n 2 --oversubscribe bash -c "$stay"
+ok "an interrupt: there is a job" wait_for 20 has_lines "$work/out" 2
+kill -INT "$pid"
+await 20
+is "an interrupt: nothing is said" "" "$(cat "$work/err")"
+
+# --- in which call ---
+
+start "$keelrun" -n 3 --oversubscribe --mca stack_traces_s 0 "$member" stuck
+ok "in a fence: there is a job" wait_for 20 has_lines "$work/out" 3
+in_fence()
+{
+    kill -QUIT "$pid"
+    wait_for 5 grep -q "in fence [0-9]* (ranks 0, 2)" "$work/err"
+}
+ok "in a fence: two ranks are" wait_for 20 in_fence
+victim=$(sed -n 's/^keelrun:   rank 2 on node.*pid \([0-9]*\): .*/\1/p' "$work/err" | head -n 1)
+kill -KILL "$victim"
+await 20
+like "in a fence: the reason says it" "$work/err" \
+    "^keelrun: rank 2 \([^ ]*, pid $victim\) on node .* was killed by signal 9 \(SIGKILL, Killed\) in fence [0-9]+$"
+
+# --- core files ---
+
+pattern=$(cat /proc/sys/kernel/core_pattern)
+mkdir "$work/cores"
+crash='cd "$1" && ulimit -c unlimited && kill -ABRT $$'
+run_limited 20 "$keelrun" -n 1 --wdir "$work/cores" sh -c "$crash" sh .
+is "a crash: exit code" 134 "$code"
+core=$(find "$work/cores" -type f | head -n 1)
+if [ -n "$core" ] && [[ $pattern != [/@\|]* ]]; then
+    like "a crash: where the core file is" "$work/err" \
+        "was killed by signal 6 \(SIGABRT, Aborted\), core file $core$"
+    rm -f "$core"
+    mkdir "$work/cores/deep"
+    run_limited 20 "$keelrun" -n 1 --wdir "$work/cores" sh -c "$crash" sh deep
+    like "a crash in a folder that is not known" "$work/err" \
+        "was killed by signal 6 \(SIGABRT, Aborted\), core dumped$"
+else
+    skip "a crash: where the core file is" "core_pattern is '$pattern'"
+    skip "a crash in a folder that is not known" "core_pattern is '$pattern'"
+fi
+
+# --- want of memory ---
+
+# A group of this test's own, of which the ranks may have 64 MB. Writes its folder.
+make_group()
+{
+    local own path
+    own=$(sed -n 's/^[0-9]*:memory:\(.*\)/\1/p' /proc/self/cgroup)
+    path=/sys/fs/cgroup/memory$own/keel-test-$$
+    if mkdir "$path" 2>/dev/null && echo 64M >"$path/memory.limit_in_bytes"; then
+        echo "$path"
+        return
+    fi
+    own=$(sed -n 's/^0::\(.*\)/\1/p' /proc/self/cgroup)
+    path=/sys/fs/cgroup$own/keel-test-$$
+    mkdir "$path" 2>/dev/null && echo 64M >"$path/memory.max" && echo "$path"
+}
+
+if group=$(make_group 2>/dev/null) && [ -n "$group" ]; then
+    at_exit "rmdir '$group'"
+    run_limited 60 bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" \
+        "$keelrun" -n 2 --oversubscribe bash -c '
+        [ $KEEL_RANK = 0 ] && exec sleep 60
+        echo 1000 >/proc/self/oom_score_adj
+        exec python3 -c "x = bytearray(200 << 20)"'
+    is "want of memory: exit code" 137 "$code"
+    like "want of memory: the reason" "$work/err" \
+        "$who $host was killed by signal 9 \(SIGKILL, Killed\) while the cgroup counted an out-of-memory kill$"
+    run_limited 60 bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" \
+        "$keelrun" -n 1 sh -c 'kill -KILL $$'
+    like "an old kill for want of memory is not this job's" "$work/err" \
+        "was killed by signal 9 \(SIGKILL, Killed\)$"
+else
+    skip "want of memory" "no memory control group can be made here"
+fi
+
+no_leftovers "nothing is left" ""
+finish
