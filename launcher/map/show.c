@@ -1,6 +1,8 @@
 #include <config.h>
 
 #include <launcher/map/show.h>
+
+#include <base/text/json.h>
 #include <launcher/map/view.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,44 +183,6 @@ static bool show_lines(FILE *out, const struct job_plan *plan, const struct run_
 }
 
 /* --- JSON --- */
-
-/* Bytes of the UTF-8 character here (RFC 3629); 0: there is none. The text ends with 0. */
-static size_t utf8_size(const unsigned char *at)
-{
-    unsigned char least = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char most = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
-    size_t size = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    if ((at[0] >= 0x80 && at[0] < 0xc2) || at[0] > 0xf4) {
-        return 0;
-    }
-    for (size_t i = 1; i < size; i++) {
-        if (at[i] < least || at[i] > most) {
-            return 0;
-        }
-        least = 0x80;
-        most = 0xbf;
-    }
-    return size;
-}
-
-/* A byte that belongs to no UTF-8 character becomes U+FFFD. */
-static void json_text(FILE *out, const char *text)
-{
-    const unsigned char *at = (const unsigned char *) text;
-    fputc('"', out);
-    while (*at) {
-        size_t size = utf8_size(at);
-        if (*at == '"' || *at == '\\') {
-            fprintf(out, "\\%c", *at);
-        } else if (*at < ' ' || *at == 0x7f || size == 0) {
-            fprintf(out, "\\u%04x", size ? *at : 0xfffd);
-        } else {
-            fwrite(at, size, 1, out);
-        }
-        at += size ? size : 1;
-    }
-    fputc('"', out);
-}
 
 static void json_topology(FILE *out, const struct topo *topo)
 {

@@ -25,8 +25,10 @@ tests_unit_base_data_test_reorder_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_data_test_strings_SOURCES = tests/unit/base/data/test-strings.c
 tests_unit_base_data_test_strings_LDADD = tests/lib/libunit.la libbase.la
 
-check_PROGRAMS += tests/unit/base/text/test-number tests/unit/base/text/test-text-file \
+check_PROGRAMS += tests/unit/base/text/test-json tests/unit/base/text/test-number tests/unit/base/text/test-text-file \
 	tests/unit/base/text/test-words
+tests_unit_base_text_test_json_SOURCES = tests/unit/base/text/test-json.c
+tests_unit_base_text_test_json_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_text_test_number_SOURCES = tests/unit/base/text/test-number.c
 tests_unit_base_text_test_number_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_text_test_text_file_SOURCES = tests/unit/base/text/test-text-file.c

@@ -117,41 +117,5 @@ START_TEST(test_json_has_all_keys)
 }
 END_TEST
 
-START_TEST(test_text_becomes_valid_json)
-{
-    static const struct {
-        const char *text, *json;
-    } cases[] = {
-        {"a\"b\\c", "a\\\"b\\\\c"},
-        {"\n\x1b\x7f", "\\u000a\\u001b\\u007f"},
-        {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
-        {"caf\xe9", "caf\\ufffd"},                                /* Latin-1 */
-        {"\xc3", "\\ufffd"},                                      /* cut off */
-        {"\xe2\x82", "\\ufffd\\ufffd"},                           /* cut off */
-        {"\xc0\xaf", "\\ufffd\\ufffd"},                           /* too long for '/' */
-        {"\xe0\x9f\xbf", "\\ufffd\\ufffd\\ufffd"},                /* too long */
-        {"\xf0\x8f\xbf\xbf", "\\ufffd\\ufffd\\ufffd\\ufffd"},     /* too long */
-        {"\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd"},                /* half of a pair */
-        {"\xed\x9f\xbf\xee\x80\x80", "\xed\x9f\xbf\xee\x80\x80"}, /* beside those */
-        {"\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd"},     /* beyond Unicode */
-        {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},                 /* its last */
-        {"\xf5\x80\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd"},
-        {"\x80x\xff", "\\ufffdx\\ufffd"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        char expected[256];
-        begin(DISPLAY_ALLOCATION, true);
-        plan.node_count = 1;
-        nodes[0].name = (char *) (uintptr_t) cases[i].text;
-        snprintf(expected, sizeof(expected),
-                 "{\"nodes\": [\n  {\"name\": \"%s\", \"slots\": 4, \"given\": false, "
-                 "\"max_slots\": 0}]}\n",
-                 cases[i].json);
-        end_with(expected);
-    }
-}
-END_TEST
-
 UNIT_MAIN("show", test_nodes_and_the_map, test_bindings_have_pictures,
-          test_a_topology_is_shown_once, test_a_job_that_is_not_bound, test_json_has_all_keys,
-          test_text_becomes_valid_json)
+          test_a_topology_is_shown_once, test_a_job_that_is_not_bound, test_json_has_all_keys)
