@@ -77,8 +77,8 @@ static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
     uint32_t rank;
     struct rank_end end;
     char *missing, *call, *core;
-    int status = proto_unpack(buffer, "uuicsssc", &rank, &end.pid, &end.wait_status, &end.joined,
-                              &missing, &call, &core, &end.oom_kill);
+    int status = proto_unpack(buffer, "uuuicsssc", &rank, &end.pid, &end.peak_kib, &end.wait_status,
+                              &end.joined, &missing, &call, &core, &end.oom_kill);
     if (status == OPAL_SUCCESS && rank < hnp->plan.rank_count) {
         end.missing = missing;
         end.call = call;

@@ -7,6 +7,7 @@
 /* Strings are borrowed for the call; "": there is nothing of it. */
 struct rank_end {
     uint32_t pid;
+    uint32_t peak_kib; /* the most memory that it had */
     int32_t wait_status;
     uint8_t joined;      /* it had called keel_init, MPI_Init or the like */
     const char *missing; /* what it should have called before its end */

@@ -50,6 +50,7 @@ struct local_rank {
     pid_t process;           /* the one that was started */
     uint64_t began_us;       /* when it was */
     int wait_status;         /* of one that has ended */
+    uint32_t peak_kib;       /* the most memory that it had */
     uint32_t unheard;        /* services that have not handled all it said */
     struct failure *failure; /* owned; NULL: none, or not known */
 };
@@ -69,8 +70,8 @@ static void report_exited(struct daemon *daemon, uint32_t rank, const char *miss
     const struct local_rank *local = &daemon->ranks[rank];
     const struct failure *failure = local->failure ? local->failure : &nothing;
     bool in_call = strncmp(failure->doing.what, "in ", 3) == 0;
-    daemon_report(daemon, proto_new(REPORT_EXITED, "uuicsssc", rank, (uint32_t) local->process,
-                                    (int32_t) local->wait_status, local->joined,
+    daemon_report(daemon, proto_new(REPORT_EXITED, "uuuicsssc", rank, (uint32_t) local->process,
+                                    local->peak_kib, (int32_t) local->wait_status, local->joined,
                                     missing ? missing : "", in_call ? failure->doing.what : "",
                                     failure->core ? failure->core : "", failure->oom_kill));
 }
@@ -415,7 +416,7 @@ static struct failure *examine(struct daemon *daemon, uint32_t rank, int wait_st
     return failure;
 }
 
-static void exited(void *arg, uint32_t id, int wait_status)
+static void exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
 {
     struct daemon *daemon = arg;
     if (id >= AGENT_ID(0)) {
@@ -431,6 +432,7 @@ static void exited(void *arg, uint32_t id, int wait_status)
     }
     local->state = LOCAL_ENDED;
     local->wait_status = wait_status;
+    local->peak_kib = peak_kib;
     local->unheard = services_rank_unheard(daemon->services, id, wait_status);
     daemon->progress.living--;
     if (local->unheard == 0) {

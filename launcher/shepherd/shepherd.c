@@ -359,7 +359,7 @@ static void handle_one(struct shepherd *shepherd, const struct shepherd_event *e
                              event->value);
         break;
     case EVENT_EXITED:
-        shepherd->ops.exited(shepherd->arg, event->id, event->value);
+        shepherd->ops.exited(shepherd->arg, event->id, event->value, event->detail);
         break;
     default:
         break;

@@ -57,7 +57,8 @@ struct shepherd_ops {
      * non-blocking and the callee's. */
     void (*started)(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS]);
     void (*failed)(void *arg, uint32_t id, enum start_stage stage, int error);
-    void (*exited)(void *arg, uint32_t id, int wait_status);
+    /* peak_kib: the most memory that it, or a process that it has waited for, had. */
+    void (*exited)(void *arg, uint32_t id, int wait_status, uint32_t peak_kib);
     /* The shepherd has ended without a command, or is stopped after shepherd_must_answer. */
     void (*lost)(void *arg);
 };

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -368,11 +369,12 @@ static void read_commands(struct herd *herd)
 
 /* Children. */
 
-static void report_exit(struct herd *herd, pid_t pid, int status)
+static void report_exit(struct herd *herd, pid_t pid, int status, const struct rusage *used)
 {
     uint32_t id;
     if (procs_remove(&herd->procs, pid, &id)) {
-        event_queue_add(&herd->events, (struct shepherd_event){EVENT_EXITED, id, status, 0});
+        event_queue_add(&herd->events, (struct shepherd_event){EVENT_EXITED, id, status,
+                                                               (uint32_t) used->ru_maxrss});
     }
 }
 
@@ -384,9 +386,10 @@ static void reap(struct herd *herd)
             flush_events(herd);
         }
         int status;
-        pid_t pid = event_queue_fits(&herd->events, 0) ? waitpid(-1, &status, WNOHANG) : 0;
+        struct rusage used;
+        pid_t pid = event_queue_fits(&herd->events, 0) ? wait4(-1, &status, WNOHANG, &used) : 0;
         if (pid > 0) {
-            report_exit(herd, pid, status);
+            report_exit(herd, pid, status, &used);
         } else if (pid == 0 || errno != EINTR) {
             return;
         }

@@ -38,7 +38,8 @@ struct shepherd_event {
     uint32_t type;
     uint32_t id;
     int32_t value;   /* the pid, the errno, the wait status, or the number of descriptors */
-    uint32_t detail; /* STARTED: bit i: descriptor i has another end; FAILED: the stage */
+    uint32_t detail; /* STARTED: bit i: descriptor i has another end; FAILED: the stage; EXITED: the
+                      * most memory that it had, in KiB */
 };
 
 /* An app as the shepherd keeps it: one block of memory. */

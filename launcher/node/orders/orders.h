@@ -36,25 +36,26 @@ enum order {
 };
 
 enum report {
-    REPORT_HOME = 1,  /* s contact, s hash of its topology, "": not asked for, or not known */
-    REPORT_WIRED,     /* - */
-    REPORT_LAUNCHED,  /* u ranks started: all of this daemon's, or failed */
-    REPORT_FAILED,    /* u rank, c stage, i errno, s what */
-    REPORT_EXITED,    /* u rank, u pid, i wait status, c joined, s call that was missing before its
-                       * end, s call that it was in, s core file, c killed for want of memory */
-    REPORT_ABORT,     /* u rank, u pid, i status, s reason */
-    REPORT_TEXT,      /* s line: for the user */
-    REPORT_LOST,      /* u vpid, s why: a child of mine in the tree is gone */
-    REPORT_SILENT,    /* u vpid, c is silent: a child of mine in the tree, or it is heard again */
-    REPORT_JOINED,    /* s call: the first rank here has called keel_init, MPI_Init or the like */
-    REPORT_BROKEN,    /* u rank, u pid, s reason: the job cannot go on */
-    REPORT_UNABLE,    /* s why: I cannot take part; none of my ranks was started */
-    REPORT_SPAWN,     /* q request, u parent, strings KEY=VALUE as in struct spawned, u programs,
-                       * programs x struct spawn_wish: a rank of mine wants more */
-    REPORT_SPAWNED,   /* u number, i status, s why: what was ordered has been checked or started
-                       * here, or failed to be */
-    REPORT_ORPHAN,    /* u vpid, s why: the link to this one, my parent in the tree, is down */
-    REPORT_REHOMED,   /* -: the new parent is linked */
+    REPORT_HOME = 1, /* s contact, s hash of its topology, "": not asked for, or not known */
+    REPORT_WIRED,    /* - */
+    REPORT_LAUNCHED, /* u ranks started: all of this daemon's, or failed */
+    REPORT_FAILED,   /* u rank, c stage, i errno, s what */
+    REPORT_EXITED,   /* u rank, u pid, u KiB of memory at most, i wait status, c joined, s call that
+                      * was missing before its   end, s call that it was in, s core file, c killed for
+                      * want of memory */
+    REPORT_ABORT,    /* u rank, u pid, i status, s reason */
+    REPORT_TEXT,     /* s line: for the user */
+    REPORT_LOST,     /* u vpid, s why: a child of mine in the tree is gone */
+    REPORT_SILENT,   /* u vpid, c is silent: a child of mine in the tree, or it is heard again */
+    REPORT_JOINED,   /* s call: the first rank here has called keel_init, MPI_Init or the like */
+    REPORT_BROKEN,   /* u rank, u pid, s reason: the job cannot go on */
+    REPORT_UNABLE,   /* s why: I cannot take part; none of my ranks was started */
+    REPORT_SPAWN,    /* q request, u parent, strings KEY=VALUE as in struct spawned, u programs,
+                      * programs x struct spawn_wish: a rank of mine wants more */
+    REPORT_SPAWNED,  /* u number, i status, s why: what was ordered has been checked or started
+                      * here, or failed to be */
+    REPORT_ORPHAN,   /* u vpid, s why: the link to this one, my parent in the tree, is down */
+    REPORT_REHOMED,  /* -: the new parent is linked */
     REPORT_SIGNALLED, /* i signal: I got it, and end */
     REPORT_TOPOLOGY,  /* s topology as text (base/host/topo.h), s why there is none */
     REPORT_UNSTARTED, /* u vpid, s why: this daemon, which I was to start, does not run */

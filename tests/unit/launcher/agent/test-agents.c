@@ -65,8 +65,9 @@ static void on_failed(void *arg, uint32_t id, enum start_stage stage, int error)
     agents_failed(agents, id, error);
 }
 
-static void on_exited(void *arg, uint32_t id, int wait_status)
+static void on_exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
 {
+    (void) peak_kib;
     (void) arg;
     agents_exited(agents, id, wait_status);
     ended++;

@@ -253,10 +253,11 @@ static void agent_failed(void *arg, uint32_t id, enum start_stage stage, int err
     _exit(error);
 }
 
-static void agent_exited(void *arg, uint32_t id, int wait_status)
+static void agent_exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
 {
     (void) arg;
     (void) id;
+    (void) peak_kib;
     _exit(wait_status != 0);
 }
 

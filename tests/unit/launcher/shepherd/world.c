@@ -33,8 +33,9 @@ static void on_failed(void *arg, uint32_t id, enum start_stage stage, int error)
     world->failed++;
 }
 
-static void on_exited(void *arg, uint32_t id, int wait_status)
+static void on_exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
 {
+    ck_assert_uint_gt(peak_kib, 0);
     struct world *world = arg;
     struct world_proc *proc = &world->procs[id];
     ck_assert(proc->started && !proc->exited);
