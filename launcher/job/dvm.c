@@ -139,7 +139,8 @@ void dvm_take_daemon(struct dvm *dvm, uint32_t vpid, enum daemon_event event)
     };
     struct dvm_daemon *daemon = &dvm->daemons[vpid];
     uint8_t before = daemon->state;
-    int action = fsm_take(dvm->daemon_fsm, &daemon->state, (uint8_t) event, daemon->node);
+    int action =
+        fsm_take(dvm->daemon_fsm, &daemon->state, (uint8_t) event, daemon->node, dvm->watch);
     if (action < 0) {
         return;
     }
@@ -232,7 +233,7 @@ void dvm_take(struct dvm *dvm, enum dvm_event event)
         [DVM_EXAMINE] = examine,     [DVM_ANNOUNCE] = dvm_announce,
         [DVM_JOIN] = dvm_join,       [DVM_GROWN] = dvm_grown,
     };
-    int action = fsm_take(dvm->fsm, &dvm->phase, (uint8_t) event, "");
+    int action = fsm_take(dvm->fsm, &dvm->phase, (uint8_t) event, "", dvm->watch);
     if (action >= 0) {
         actions[action](dvm);
     }

@@ -109,6 +109,7 @@ struct dvm {
     uint8_t phase;                /* enum dvm_phase */
     const struct fsm *fsm;        /* borrowed: dvm_fsm */
     const struct fsm *daemon_fsm; /* borrowed: dvm_daemon_fsm */
+    struct fsm_watch *watch;      /* borrowed; NULL: nobody */
     const struct dvm_ops *ops;    /* borrowed */
     void *arg;                    /* of ops */
     struct dvm_limits limits;

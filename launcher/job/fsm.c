@@ -12,7 +12,8 @@ const struct fsm_row *fsm_row(const struct fsm *fsm, uint8_t state, uint8_t even
     return NULL;
 }
 
-int fsm_take(const struct fsm *fsm, uint8_t *state, uint8_t event, const char *owner)
+int fsm_take(const struct fsm *fsm, uint8_t *state, uint8_t event, const char *owner,
+             struct fsm_watch *watch)
 {
     const struct fsm_row *row = fsm_row(fsm, *state, event);
     if (!row) {
@@ -24,6 +25,10 @@ int fsm_take(const struct fsm *fsm, uint8_t *state, uint8_t event, const char *o
         log_at(LOG_LAUNCHER, fsm->changes, "%s%s: %s -> %s (%s)", fsm->of, owner,
                fsm->states[*state], fsm->states[row->next], fsm->events[event]);
     }
+    uint8_t before = *state;
     *state = row->next;
+    if (watch && before != row->next) {
+        watch->changed(watch, fsm, state, before, event, owner);
+    }
     return row->action;
 }

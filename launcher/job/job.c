@@ -191,7 +191,7 @@ void job_take(struct job *job, enum job_event event)
         [ACT_FINISH] = finish,
         [ACT_HURRY] = hurry,
     };
-    int action = fsm_take(job->fsm, &job->phase, (uint8_t) event, "");
+    int action = fsm_take(job->fsm, &job->phase, (uint8_t) event, "", job->watch);
     if (action >= 0) {
         acts[action](job);
     }

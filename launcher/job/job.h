@@ -102,6 +102,7 @@ struct job {
     uint8_t phase;              /* enum job_phase */
     const struct fsm *fsm;      /* borrowed: job_fsm */
     const struct fsm *part_fsm; /* borrowed: job_part_fsm */
+    struct fsm_watch *watch;    /* borrowed; NULL: nobody */
     struct dvm *dvm;            /* borrowed */
     struct dvm_user user;       /* of it */
     const struct job_ops *ops;  /* borrowed */

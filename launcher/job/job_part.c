@@ -73,7 +73,8 @@ void job_take_part(struct job *job, uint32_t vpid, enum part_event event, const 
         return; /* not submitted */
     }
     uint8_t *part = &job->parts[vpid], before = *part;
-    int action = fsm_take(job->part_fsm, part, (uint8_t) event, job->dvm->daemons[vpid].node);
+    int action =
+        fsm_take(job->part_fsm, part, (uint8_t) event, job->dvm->daemons[vpid].node, job->watch);
     if (action < 0) {
         return;
     }
