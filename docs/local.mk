@@ -28,7 +28,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-info.1 docs/m
 dist_doc_DATA += README.md LICENSE
 docsdir = $(docdir)/docs
 dist_docs_DATA = docs/README.md docs/add-a-transport.md docs/architecture.md docs/btl.md \
-	docs/compare.txt docs/foreign.md docs/glossary.md docs/launch-states.md docs/launch.txt docs/mpi.md docs/parameters.md \
+	docs/compare.txt docs/foreign.md docs/glossary.md docs/launch-states.md docs/launch.txt docs/mpi.md docs/parameters.md docs/report.md \
 	docs/rml.txt docs/security.md docs/threads.md docs/mapping.md docs/options.md docs/wire.md
 docs_picturesdir = $(docdir)/docs/pictures
 dist_docs_pictures_DATA = docs/pictures/compare.svg docs/pictures/launch.svg \

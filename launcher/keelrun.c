@@ -84,7 +84,8 @@ static const char *why_not(int status, int error)
                : opal_strerror(status);
 }
 
-static int run(struct shepherd *shepherd, const struct run_request *request)
+static int run(struct shepherd *shepherd, const struct run_request *request,
+               struct report_file *report)
 {
     struct loop *loop = NULL;
     struct channel_end *front_end = NULL, *hnp_end = NULL;
@@ -99,7 +100,7 @@ static int run(struct shepherd *shepherd, const struct run_request *request)
         status = hnp_create(&hnp, loop, shepherd, launcher_services, hnp_end);
     }
     if (status == ORTE_SUCCESS) {
-        status = frontend_create(&frontend, loop, front_end, request);
+        status = frontend_create(&frontend, loop, front_end, request, report);
     }
     if (status == ORTE_SUCCESS) {
         loop_run(loop);
@@ -127,6 +128,7 @@ int main(int argc, char **argv)
 {
     struct shepherd *shepherd = NULL;
     struct run_request request;
+    struct report_file report;
     char reason[512] = "";
     frontend_block_signals(); /* what comes now waits for the ranks */
     fd_fill_standard();
@@ -160,8 +162,11 @@ int main(int argc, char **argv)
     } else if (check_output_folder(&request, reason, sizeof(reason)) != ORTE_SUCCESS) {
         exit_code = complain(EXIT_RUNTIME, reason, NULL);
         shepherd_end(shepherd);
+    } else if (report_file_open(&report, &request, reason, sizeof(reason)) != ORTE_SUCCESS) {
+        exit_code = complain(EXIT_RUNTIME, reason, NULL);
+        shepherd_end(shepherd);
     } else {
-        exit_code = run(shepherd, &request);
+        exit_code = run(shepherd, &request, &report);
     }
     run_request_fini(&request);
     return exit_code;

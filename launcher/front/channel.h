@@ -17,6 +17,7 @@ enum front_message {
     FRONT_OUTPUT_CLOSED, /* c stream (1, 2): nobody reads it any more */
     FRONT_WINDOW,        /* u rows, u columns: the terminal's new size */
     FRONT_ASK_PROGRESS,  /* -: which nodes have called home? */
+    FRONT_OUTPUT_LOST,   /* s where, s why: output is lost, for the report */
     /* HNP to front end */
     FRONT_OUTPUT,       /* u source, u rank, u its pid, s its node, c stream (1, 2), b bytes */
     FRONT_JOB,          /* s the job's uuid, before any output */
@@ -26,6 +27,7 @@ enum front_message {
     FRONT_PLAIN,        /* c stream, s line: as it is */
     FRONT_PROGRESS,     /* c all are home (1), u nodes that are to call home, u of them that
                          * have not, s their names in short */
+    FRONT_REPORT,       /* s line of the report */
     FRONT_EXIT,         /* i exit code: the job is over, and all its output was sent */
 };
 

@@ -29,8 +29,9 @@ struct frontend {
     struct stdio_reader *reader; /* NULL: not asked for yet, or ended */
     bool input_over;             /* nothing more is to be read */
     struct progress progress;
-    bool pty;    /* the ranks' output goes through ptys */
-    int signals; /* signalfd, owned */
+    struct report_file *report; /* borrowed */
+    bool pty;                   /* the ranks' output goes through ptys */
+    int signals;                /* signalfd, owned */
     struct loop_io signal_io;
     struct loop_timer late_timer;
     bool ending;        /* the job is over; output is being written */
@@ -213,12 +214,19 @@ static void tell_closed(struct frontend *frontend)
     }
 }
 
+static void tell_lost(struct frontend *frontend, uint8_t stream, int error)
+{
+    channel_send(frontend->hnp, proto_new(FRONT_OUTPUT_LOST, "ss",
+                                          stream == 1 ? "stdout" : "stderr", strerror(error)));
+}
+
 /* Ranks whose output nobody reads learn of it as in any pipeline. What a full disk does not take is
  * dropped: a job that has run for days is not ended for it. */
 static void output_failed(void *arg, uint8_t stream, int error)
 {
     struct frontend *frontend = arg;
     char text[256];
+    tell_lost(frontend, stream, error);
     if (error == EPIPE) {
         channel_send(frontend->hnp, proto_new(FRONT_OUTPUT_CLOSED, "c", stream));
         frontend->stdout_closed = frontend->stdout_closed || stream == 1;
@@ -286,6 +294,20 @@ static int take_plain(struct frontend *frontend, opal_buffer_t *buffer)
     return status;
 }
 
+static int take_report(struct frontend *frontend, opal_buffer_t *buffer)
+{
+    char *line, reason[512];
+    int status = proto_unpack(buffer, "s", &line);
+    if (status == OPAL_SUCCESS && !frontend->report->path) {
+        output_plain(frontend->output, STDERR_FILENO, line);
+    } else if (status == OPAL_SUCCESS &&
+               !report_file_write(frontend->report, line, reason, sizeof(reason))) {
+        output_line(frontend->output, reason);
+    }
+    free(line);
+    return status;
+}
+
 static int take_progress(struct frontend *frontend, opal_buffer_t *buffer)
 {
     uint8_t over;
@@ -304,9 +326,13 @@ static int take_progress(struct frontend *frontend, opal_buffer_t *buffer)
 static int take_exit(struct frontend *frontend, opal_buffer_t *buffer)
 {
     int32_t code;
+    char reason[512];
     int status = proto_unpack(buffer, "i", &code);
     if (status != OPAL_SUCCESS) {
         return status;
+    }
+    if (!report_file_close(frontend->report, reason, sizeof(reason))) {
+        output_line(frontend->output, reason);
     }
     progress_end(&frontend->progress);
     frontend->exit_code = code;
@@ -350,6 +376,8 @@ static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
         return take_text(frontend, buffer);
     case FRONT_PLAIN:
         return take_plain(frontend, buffer);
+    case FRONT_REPORT:
+        return take_report(frontend, buffer);
     case FRONT_PROGRESS:
         return take_progress(frontend, buffer);
     case FRONT_EXIT:
@@ -389,7 +417,7 @@ static int submit(struct frontend *frontend, const struct run_request *request)
 static const struct output_ops output_ops = {.written = written, .failed = output_failed};
 
 int frontend_create(struct frontend **out, struct loop *loop, struct channel_end *hnp,
-                    const struct run_request *request)
+                    const struct run_request *request, struct report_file *report)
 {
     struct frontend *frontend = calloc(1, sizeof(*frontend));
     if (!frontend) {
@@ -397,6 +425,7 @@ int frontend_create(struct frontend **out, struct loop *loop, struct channel_end
     }
     frontend->loop = loop;
     frontend->hnp = hnp;
+    frontend->report = report;
     frontend->pty = request->pty == PTY_ALWAYS;
     frontend->signals = -1;
     loop_timer_init(&frontend->late_timer, loop, late);

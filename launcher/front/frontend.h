@@ -5,13 +5,15 @@
 #define LAUNCHER_FRONT_FRONTEND_H
 
 #include <launcher/front/channel.h>
+#include <launcher/front/report_file.h>
 #include <launcher/request/run_request.h>
 
 struct frontend;
 
-/* request is borrowed. Signals must be blocked (frontend_block_signals) before. */
+/* request and report, which is open, are borrowed. Signals must be blocked (frontend_block_signals)
+ * before. */
 int frontend_create(struct frontend **frontend, struct loop *loop, struct channel_end *hnp,
-                    const struct run_request *request) KEEL_MUST_CHECK;
+                    const struct run_request *request, struct report_file *report) KEEL_MUST_CHECK;
 /* Ends the stdio threads, drops what they have not written, frees. NULL is allowed. */
 void frontend_destroy(struct frontend *frontend);
 /* The job's exit code, once the loop has ended. */

@@ -26,6 +26,7 @@ void hnp_tell(struct hnp *hnp, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    hnp_report_message(hnp, text);
     channel_send(hnp->front, proto_new(FRONT_TEXT, "s", text));
 }
 
@@ -83,6 +84,7 @@ static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
         end.missing = missing;
         end.call = call;
         end.core = core;
+        hnp_report_ended(hnp, rank, &end);
         job_rank_exited(&hnp->job, rank, &end);
     }
     free(missing);
@@ -179,11 +181,16 @@ static int take_silent(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_launched(struct hnp *hnp, uint32_t vpid)
+static int take_launched(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
-    job_launched(&hnp->job, vpid);
-    hnp_open_input(hnp);
-    return ORTE_SUCCESS;
+    uint32_t count;
+    int status = proto_unpack(buffer, "u", &count);
+    if (status == OPAL_SUCCESS) {
+        hnp_report_started(hnp, vpid, count);
+        job_launched(&hnp->job, vpid);
+        hnp_open_input(hnp);
+    }
+    return status;
 }
 
 static int take_wired(struct hnp *hnp, uint32_t vpid)
@@ -210,7 +217,7 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
     case REPORT_WIRED:
         return take_wired(hnp, vpid);
     case REPORT_LAUNCHED:
-        return take_launched(hnp, vpid);
+        return take_launched(hnp, vpid, buffer);
     case REPORT_FAILED:
         return take_failed(hnp, buffer);
     case REPORT_EXITED:
@@ -426,6 +433,7 @@ static bool plan_job(struct hnp *hnp, opal_buffer_t *buffer)
         job_fail(&hnp->job, EXIT_RUNTIME, "the job cannot be read: %s", opal_strerror(status));
         return false;
     }
+    hnp_report_begin(hnp);
     status = hnp_plan(hnp, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
         job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
@@ -448,6 +456,7 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
     hnp->family = job_uuid_make(hnp->uuid);
     hnp->submitted_us = clock_us();
     channel_send(hnp->front, proto_new(FRONT_JOB, "s", hnp->uuid));
+    hnp_report_job(hnp);
     crypto_random(hnp->control_key, sizeof(hnp->control_key));
     hnp_job_limits(hnp, &limits);
     int status = number_daemons(hnp);
@@ -502,6 +511,9 @@ static void from_front(void *arg, opal_buffer_t *buffer)
     case FRONT_WRITTEN:
         hnp_written(hnp, buffer);
         break;
+    case FRONT_OUTPUT_LOST:
+        (void) hnp_report_output_lost(hnp, buffer);
+        break;
     case FRONT_OUTPUT_CLOSED:
         hnp_output_closed(hnp, buffer);
         break;
@@ -547,6 +559,7 @@ void hnp_destroy(struct hnp *hnp)
         loop_timer_stop(&hnp->timers.job[i].timer);
     }
     loop_timer_stop(&hnp->timers.step);
+    hnp_report_fini(hnp);
     hnp_explain_fini(hnp);
     plm_fini(&hnp->plm);
     hnp_remove_uri(hnp);

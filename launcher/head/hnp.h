@@ -72,10 +72,11 @@ struct hnp {
     uint32_t spawn_count;
     struct hnp_input input;
     struct hnp_timers timers;
-    struct list explanations; /* struct explanation of hnp_explain.c: under way */
-    uint32_t explanation;     /* the number of the last */
-    uint64_t submitted_us;    /* when the job was */
-    bool finished;            /* the front end was told to end */
+    struct list explanations;  /* struct explanation of hnp_explain.c: under way */
+    uint32_t explanation;      /* the number of the last */
+    uint64_t submitted_us;     /* when the job was */
+    struct hnp_report *report; /* owned; NULL: not asked for */
+    bool finished;             /* the front end was told to end */
 };
 
 /* service_table: as in struct daemon_config. */
@@ -177,6 +178,18 @@ struct known {
 };
 /* The answer to TOOL_LOOK, but for the lines and the end. NULL: no memory. known NULL: nothing. */
 opal_buffer_t *hnp_look_pack(const struct hnp *hnp, uint64_t number, const struct known *known);
+
+/* hnp_report.c: --report; where it is not asked for they do nothing */
+void hnp_report_begin(struct hnp *hnp);                  /* the request is there */
+void hnp_report_job(struct hnp *hnp);                    /* the nodes are known */
+void hnp_report_starts(struct hnp *hnp, uint32_t first); /* of this daemon, and those behind it */
+void hnp_report_map(struct hnp *hnp);
+void hnp_report_started(struct hnp *hnp, uint32_t vpid, uint32_t count); /* a daemon's ranks */
+void hnp_report_ended(struct hnp *hnp, uint32_t rank, const struct rank_end *ended);
+void hnp_report_message(struct hnp *hnp, const char *text);
+int hnp_report_output_lost(struct hnp *hnp, opal_buffer_t *buffer); /* FRONT_OUTPUT_LOST */
+void hnp_report_summary(struct hnp *hnp);
+void hnp_report_fini(struct hnp *hnp);
 
 /* hnp_repair.c */
 /* Does the job go on without daemons that are lost? */

@@ -313,6 +313,7 @@ int hnp_start_agents(struct hnp *hnp, uint32_t first, char *reason, size_t reaso
     }
     if (status == ORTE_SUCCESS) {
         start_agents(hnp, first, keeld);
+        hnp_report_starts(hnp, first);
     }
     free(keeld);
     return status;

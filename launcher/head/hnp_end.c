@@ -43,6 +43,7 @@ void hnp_finished(struct hnp *hnp)
 {
     if (!hnp->finished) {
         loop_timer_stop(&hnp->timers.step);
+        hnp_report_summary(hnp);
         channel_send(hnp->front, proto_new(FRONT_EXIT, "i", (int32_t) job_exit_code(&hnp->job)));
     }
     hnp->finished = true;
@@ -85,6 +86,7 @@ static void prepare(void *arg)
 
 static void launch(void *arg)
 {
+    hnp_report_map(arg);
     hnp_launch(arg);
 }
 

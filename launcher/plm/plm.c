@@ -66,6 +66,11 @@ bool plm_is_slurm(const struct plm *plm)
     return plm->ops == &plm_slurm;
 }
 
+uint32_t plm_starter(const struct plm *plm, uint32_t vpid)
+{
+    return vpid < plm->rsh.size ? plm->rsh.starts[vpid].starter : 0;
+}
+
 void plm_start(struct plm *plm, const struct plm_config *config, char *keeld)
 {
     bool again = plm->ops != NULL;

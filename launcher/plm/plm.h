@@ -136,6 +136,8 @@ void plm_started(struct plm *plm);
 /* keelrun is about to end. True: not before ended is called. */
 bool plm_end(struct plm *plm);
 bool plm_is_slurm(const struct plm *plm);
+/* The daemon whose agent starts this one, as it is now. */
+uint32_t plm_starter(const struct plm *plm, uint32_t vpid);
 
 /* For the ways to start daemons. */
 void plm_fail(struct plm *plm, int exit_code, const char *format, ...) KEEL_PRINTF(3, 4);

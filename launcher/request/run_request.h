@@ -51,6 +51,8 @@ struct run_request {
     struct placement placement;
     uint32_t display;      /* bits of enum display */
     bool json;             /* what is displayed comes as JSON */
+    bool report;           /* what happens is told ... */
+    char *report_file;     /* owned: ... to this file; NULL: on standard error (--report) */
     bool dry_run;          /* no rank is started */
     char *simulate_topo;   /* owned: the topology of simulated nodes, hwloc's synthetic description
                             * or an XML file; NULL: this machine's */

@@ -31,23 +31,23 @@ static int text_unpack(opal_buffer_t *buffer, char **text)
 
 static int numbers_pack(opal_buffer_t *buffer, const struct run_request *request)
 {
-    return proto_pack(buffer, "uuuccucccccccuuu", (uint32_t) request->app_count,
-                      request->simulate_nodes, request->simulate_slots, request->input,
-                      request->merge_stderr, request->input_rank, request->pty,
-                      request->oversubscribe, request->no_oversubscribe, request->report_bindings,
-                      request->display, request->json, request->dry_run, request->timeout_s,
-                      (uint32_t) request->window.rows, (uint32_t) request->window.columns);
+    return proto_pack(
+        buffer, "uuuccuccccccccuuu", (uint32_t) request->app_count, request->simulate_nodes,
+        request->simulate_slots, request->input, request->merge_stderr, request->input_rank,
+        request->pty, request->oversubscribe, request->no_oversubscribe, request->report_bindings,
+        request->display, request->json, request->report, request->dry_run, request->timeout_s,
+        (uint32_t) request->window.rows, (uint32_t) request->window.columns);
 }
 
 static int numbers_unpack(opal_buffer_t *buffer, struct run_request *request)
 {
     uint32_t apps, rows, columns;
     uint8_t input, merge, pty, oversubscribe, no_oversubscribe, report_bindings, display, json,
-        dry_run;
-    int status = proto_unpack(buffer, "uuuccucccccccuuu", &apps, &request->simulate_nodes,
+        report, dry_run;
+    int status = proto_unpack(buffer, "uuuccuccccccccuuu", &apps, &request->simulate_nodes,
                               &request->simulate_slots, &input, &merge, &request->input_rank, &pty,
                               &oversubscribe, &no_oversubscribe, &report_bindings, &display, &json,
-                              &dry_run, &request->timeout_s, &rows, &columns);
+                              &report, &dry_run, &request->timeout_s, &rows, &columns);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -64,6 +64,7 @@ static int numbers_unpack(opal_buffer_t *buffer, struct run_request *request)
     request->report_bindings = report_bindings;
     request->display = display;
     request->json = json;
+    request->report = report;
     request->dry_run = dry_run;
     return ORTE_SUCCESS;
 }

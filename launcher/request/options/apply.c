@@ -238,6 +238,21 @@ bool apply_report_uri(struct parser *parser, const char *option, char **values)
     return set_text(parser, option, "a file, - or +", values[0], &parser->request->uri_file);
 }
 
+bool apply_report(struct parser *parser, const char *option, char **values)
+{
+    const char *value = values[0], *file = value + strlen("json:");
+    parser->request->report = true;
+    if (strcmp(value, "json") == 0) {
+        free(parser->request->report_file);
+        parser->request->report_file = NULL;
+        return true;
+    }
+    if (strncmp(value, "json:", strlen("json:")) != 0) {
+        return parser_wrong(parser, "%s '%s': json, or json:FILE, is needed", option, value);
+    }
+    return set_text(parser, option, "a file behind json:", file, &parser->request->report_file);
+}
+
 static void warn_of_mistake(const struct parser *parser, const char *option, const char *name)
 {
     const char *meant = mca_meant(name);

@@ -336,6 +336,7 @@ void run_request_fini(struct run_request *request)
     free(request->hostfile_name);
     output_request_fini(&request->output);
     free(request->uri_file);
+    free(request->report_file);
     free(request->simulate_topo);
     placement_fini(&request->placement);
     *request = (struct run_request){0};

@@ -159,6 +159,10 @@ const struct option options[] = {
      NULL},
     {"no-pty", SAYS(apply_pty, "never"), GROUP_OUTPUT, "give them none", NULL},
 
+    {"report", TAKES("json[:FILE]", apply_report), GROUP_CONTROL,
+     "tell what happens, with times, one JSON object a line, in a file or on stderr "
+     "(docs/report.md)",
+     "json json:"},
     {"report-uri", TAKES("FILE", apply_report_uri), GROUP_CONTROL,
      "write keelrun's contact string, for tools, to a file, which is removed at the end; - is "
      "stdout, + stderr",

@@ -41,7 +41,7 @@ apply_fn apply_app, apply_bind, apply_completion, apply_count, apply_cpu_set, ap
     apply_host, apply_hostfile, apply_launch_agent, apply_map_by, apply_mca, apply_noprefix,
     apply_nothing, apply_npersocket, apply_output, apply_output_dir, apply_output_ranks,
     apply_param, apply_parameters, apply_per_node, apply_ppr, apply_prefix, apply_pty,
-    apply_rank_by, apply_rankfile, apply_report_uri, apply_simulate, apply_simulate_topo,
-    apply_stdin, apply_timeout, apply_version, apply_wdir;
+    apply_rank_by, apply_rankfile, apply_report, apply_report_uri, apply_simulate,
+    apply_simulate_topo, apply_stdin, apply_timeout, apply_version, apply_wdir;
 
 #endif

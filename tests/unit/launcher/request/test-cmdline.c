@@ -474,7 +474,7 @@ static const struct {
     {"-nn 2 p", "nearest is -n"},
     {"--oversub p", "nearest is --oversubscribe"},
     {"-z p", "unknown option '-z' (keelrun --help lists all)"},
-    {"--report p", "'--report' (keelrun --help lists all)"}, /* the beginning of two */
+    {"--bys p", "'--bys' (keelrun --help lists all)"}, /* the beginning of two */
     {"--verbos p", "'--verbos' (keelrun --help lists all)"},
     {"-wdiir p", "nearest is --wdir"},
     {"--map-by cor p", "--map-by 'cor': slot, node, "},
@@ -565,6 +565,28 @@ START_TEST(test_help_and_version)
 }
 END_TEST
 
+START_TEST(test_report)
+{
+    assert_parses("p");
+    ck_assert(!request.report);
+    run_request_fini(&request);
+    assert_parses("--report json p");
+    ck_assert(request.report);
+    ck_assert_ptr_null(request.report_file);
+    run_request_fini(&request);
+    assert_parses("--report json:a:b p");
+    ck_assert(request.report);
+    ck_assert_str_eq(request.report_file, "a:b");
+    run_request_fini(&request);
+    assert_parses("--report json:a --report json p");
+    ck_assert_ptr_null(request.report_file);
+    run_request_fini(&request);
+    ck_assert_int_eq(parse("--report json: p"), CMDLINE_ERROR);
+    ck_assert_int_eq(parse("--report xml p"), CMDLINE_ERROR);
+    ck_assert_str_eq(reason, "--report 'xml': json, or json:FILE, is needed");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cmdline");
@@ -592,5 +614,6 @@ int main(void)
     tcase_add_loop_test(tcase, test_mistakes_are_named, 0, sizeof(wrong) / sizeof(*wrong));
     tcase_add_test(tcase, test_an_empty_program_name_is_refused);
     tcase_add_test(tcase, test_help_and_version);
+    tcase_add_test(tcase, test_report);
     return unit_main(suite);
 }
