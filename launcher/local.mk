@@ -1,6 +1,6 @@
 # launcher: keelrun and keeld. Both hold their rooms statically: one library less to find and load.
 noinst_LTLIBRARIES += liblauncher.la
-liblauncher_la_SOURCES = launcher/services.h launcher/services.c
+liblauncher_la_SOURCES = launcher/run.h launcher/run.c launcher/services.h launcher/services.c
 include $(srcdir)/launcher/shepherd/local.mk
 include $(srcdir)/launcher/agent/local.mk
 include $(srcdir)/launcher/request/local.mk

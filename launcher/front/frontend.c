@@ -37,6 +37,8 @@ struct frontend {
     bool ending;        /* the job is over; output is being written */
     bool stdout_closed; /* whoever read it has left */
     bool done;
+    void (*stands)(void *arg); /* NULL: nobody waits for the DVM */
+    void *stands_arg;
     int exit_code;
     char nspace[JOB_UUID_TEXT + 8];
 };
@@ -380,6 +382,11 @@ static int take(struct frontend *frontend, uint8_t kind, opal_buffer_t *buffer)
         return take_report(frontend, buffer);
     case FRONT_PROGRESS:
         return take_progress(frontend, buffer);
+    case FRONT_STANDS:
+        if (frontend->stands) {
+            frontend->stands(frontend->stands_arg);
+        }
+        return ORTE_SUCCESS;
     case FRONT_EXIT:
         return take_exit(frontend, buffer);
     default:
@@ -444,6 +451,12 @@ int frontend_create(struct frontend **out, struct loop *loop, struct channel_end
     }
     *out = frontend;
     return ORTE_SUCCESS;
+}
+
+void frontend_on_stands(struct frontend *frontend, void (*stands)(void *arg), void *arg)
+{
+    frontend->stands = stands;
+    frontend->stands_arg = arg;
 }
 
 void frontend_destroy(struct frontend *frontend)

@@ -16,6 +16,8 @@ int frontend_create(struct frontend **frontend, struct loop *loop, struct channe
                     const struct run_request *request, struct report_file *report) KEEL_MUST_CHECK;
 /* Ends the stdio threads, drops what they have not written, frees. NULL is allowed. */
 void frontend_destroy(struct frontend *frontend);
+/* Calls stands, on the loop, when the DVM of the request stands; NULL: nobody waits for it. */
+void frontend_on_stands(struct frontend *frontend, void (*stands)(void *arg), void *arg);
 /* The job's exit code, once the loop has ended. */
 int frontend_exit_code(const struct frontend *frontend);
 /* Blocks the signals that the front end passes on, and ignores SIGPIPE. */

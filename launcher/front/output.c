@@ -316,9 +316,15 @@ void output_plain(struct output *output, int stream, const char *text)
     sink_put_output(sink, "\n", 1);
 }
 
+const char *output_name(void)
+{
+    static const char dvm[] = "keel-dvm";
+    return strcmp(program_invocation_short_name, dvm) == 0 ? dvm : "keelrun";
+}
+
 static size_t make_line(char line[LINE_BYTES], const char *text)
 {
-    int size = snprintf(line, LINE_BYTES, "keelrun: %s\n", text);
+    int size = snprintf(line, LINE_BYTES, "%s: %s\n", output_name(), text);
     if (size > LINE_BYTES - 1) {
         size = LINE_BYTES - 1;
         line[size - 1] = '\n';

@@ -30,6 +30,8 @@ void output_put(struct output *output, const struct output_origin *origin, const
 void output_plain(struct output *output, int stream, const char *text);
 /* Is any output lost or not written yet, of the ranks or of the launcher? */
 bool output_is_lost(const struct output *output);
+/* What such lines begin with: this program's name. */
+const char *output_name(void);
 /* A line of the launcher itself, for stderr: behind the ranks' output. */
 void output_line(struct output *output, const char *text);
 /* Writes such a line at once, ahead of what still waits. Blocks for 1 s at most. False: nobody

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/settings/param.h>
+#include <launcher/front/output.h>
 #include <launcher/front/progress.h>
 #include <poll.h>
 #include <stdio.h>
@@ -27,8 +28,8 @@ size_t progress_print(char *text, size_t size, size_t columns, uint32_t total, u
     if (room == 0) {
         return 0;
     }
-    int wanted = snprintf(text, room, "keelrun: %u of %u nodes %s called home; waiting for %s",
-                          home, total, home == 1 ? "has" : "have", nodes);
+    int wanted = snprintf(text, room, "%s: %u of %u nodes %s called home; waiting for %s",
+                          output_name(), home, total, home == 1 ? "has" : "have", nodes);
     if (wanted < 0) {
         return 0;
     }
