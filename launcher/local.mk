@@ -10,6 +10,7 @@ include $(srcdir)/launcher/front/local.mk
 include $(srcdir)/launcher/node/local.mk
 include $(srcdir)/launcher/pmi1/local.mk
 include $(srcdir)/launcher/pmix/local.mk
+include $(srcdir)/launcher/standing/local.mk
 include $(srcdir)/launcher/plm/local.mk
 include $(srcdir)/launcher/head/local.mk
 

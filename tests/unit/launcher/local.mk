@@ -191,3 +191,10 @@ tests_unit_launcher_node_test_server_LDADD = tests/lib/libunit.la liblauncher.la
 	libwireup.la librml.la liboob.la libbtl.la libbase.la
 tests_unit_launcher_node_test_allgather_SOURCES = tests/unit/launcher/node/test-allgather.c
 tests_unit_launcher_node_test_allgather_LDADD = tests/lib/libunit.la $(launcher_libs)
+
+# What keelrun and a standing DVM say to each other.
+check_PROGRAMS += tests/unit/launcher/standing/test-talk tests/unit/launcher/standing/test-contact
+tests_unit_launcher_standing_test_talk_SOURCES = tests/unit/launcher/standing/test-talk.c
+tests_unit_launcher_standing_test_talk_LDADD = tests/lib/libunit.la $(launcher_libs)
+tests_unit_launcher_standing_test_contact_SOURCES = tests/unit/launcher/standing/test-contact.c
+tests_unit_launcher_standing_test_contact_LDADD = tests/lib/libunit.la $(launcher_libs)
