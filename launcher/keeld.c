@@ -359,11 +359,23 @@ static void close_all(struct keeld *keeld)
     home_fini(&keeld->home);
 }
 
-int main(void)
+/* --umask OCTAL: of this process and of all that it starts. */
+static void take_mask(char **words)
 {
+    for (; *words; words++) {
+        if (strcmp(*words, "--umask") == 0 && words[1]) {
+            umask((mode_t) strtoul(words[1], NULL, 8) & 0777);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void) argc;
     struct keeld keeld = {.signals = -1, .exit_code = EXIT_RUNTIME};
     char reason[512] = "";
     fd_fill_standard();
+    take_mask(argv);
     int error = shepherd_start(&keeld.shepherd);
     if (error != 0) {
         fprintf(stderr, "keeld: cannot fork: %s\n", strerror(-error));

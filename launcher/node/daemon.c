@@ -7,6 +7,7 @@
 #include <base/net/sock.h>
 #include <base/settings/log.h>
 #include <launcher/node/explain.h>
+#include <launcher/node/hosted.h>
 #include <launcher/node/limits.h>
 #include <launcher/node/onward.h>
 #include <launcher/node/orders/home.h>
@@ -281,6 +282,10 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         return onward_start(daemon, buffer);
     case ORDER_STARTED:
         return onward_started(daemon, buffer);
+    case ORDER_HOST:
+        return hosted_start(daemon, buffer);
+    case ORDER_UNHOST:
+        return hosted_over(daemon, buffer);
     case ORDER_EXPLAIN:
         return explain_ranks(daemon, buffer);
     case ORDER_EXIT:
@@ -505,6 +510,7 @@ static int take_config(struct daemon *daemon, const struct daemon_config *config
     daemon->radix = config->radix;
     daemon->loop = config->loop;
     list_init(&daemon->spawned_watchers);
+    list_init(&daemon->hosted);
     daemon->shepherd = config->shepherd;
     daemon->service_table = config->service_table;
     daemon->home = config->home;
@@ -593,6 +599,7 @@ void daemon_destroy(struct daemon *daemon)
     }
     local_end_services(daemon);
     onward_destroy(daemon);
+    hosted_destroy(daemon);
     tracer_destroy(daemon);
     iof_destroy(daemon->iof);
     names_destroy(daemon->names);

@@ -117,6 +117,8 @@ struct daemon {
     char homeless_why[LINK_WHY_BYTES];
     const struct home *home;     /* borrowed; NULL in the HNP */
     struct onward *onward;       /* owned: the daemons that this one starts; NULL: none */
+    struct list hosted;          /* struct hosted of hosted.c: daemons of other jobs */
+    uint32_t last_hosted;        /* the number of the last one */
     struct tracer *tracer;       /* owned; NULL until stacks are asked for */
     struct names *names;         /* owned: published by ranks */
     struct allgather *allgather; /* owned: between the daemons, for services */

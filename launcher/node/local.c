@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <launcher/node/daemon.h>
+#include <launcher/node/hosted.h>
 #include <launcher/node/service.h>
 #include <launcher/node/tracer.h>
 #include <launcher/shepherd/program.h>
@@ -326,6 +327,9 @@ int local_spawn(struct daemon *daemon, struct spawned *spawned)
 static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
 {
     struct daemon *daemon = arg;
+    if (hosted_started(daemon, id, fds[0], fds[2])) {
+        return;
+    }
     if (id >= AGENT_ID(0)) {
         daemon->ops->agent_started(daemon->arg, id, fds[0], fds[2]);
         return;
@@ -354,6 +358,9 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
 static void failed(void *arg, uint32_t id, enum start_stage stage, int error)
 {
     struct daemon *daemon = arg;
+    if (hosted_failed(daemon, id, error)) {
+        return;
+    }
     if (id >= AGENT_ID(0)) {
         daemon->ops->agent_failed(daemon->arg, id, error);
         return;
@@ -419,6 +426,9 @@ static struct failure *examine(struct daemon *daemon, uint32_t rank, int wait_st
 static void exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
 {
     struct daemon *daemon = arg;
+    if (hosted_exited(daemon, id, wait_status)) {
+        return;
+    }
     if (id >= AGENT_ID(0)) {
         daemon->ops->agent_exited(daemon->arg, id, wait_status);
         return;

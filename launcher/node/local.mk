@@ -1,6 +1,6 @@
 # launcher/node: a daemon and its ranks.
 liblauncher_la_SOURCES += launcher/node/daemon.h launcher/node/daemon.c \
-	launcher/node/explain.h launcher/node/explain.c launcher/node/iof.h launcher/node/iof.c \
+	launcher/node/explain.h launcher/node/explain.c launcher/node/hosted.h launcher/node/hosted.c launcher/node/iof.h launcher/node/iof.c \
 	launcher/node/limits.h launcher/node/limits.c launcher/node/local.c launcher/node/onward.h \
 	launcher/node/onward.c launcher/node/service.h launcher/node/service.c \
 	launcher/node/spawn_check.h launcher/node/spawn_check.c launcher/node/stacks.h \

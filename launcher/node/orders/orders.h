@@ -33,6 +33,9 @@ enum order {
     ORDER_GROW,       /* u daemons, u count, count u: so many are there now, these of them lost */
     ORDER_JOIN, /* q, q: the tree's last broadcasts of both classes (rml_begin_casts); u daemons
                  * and the rest as in ORDER_REHOME: the place in a tree that stands */
+    ORDER_HOST,       /* q job, u vpid, u umask, b text, strings its environment: start this daemon
+                       * of another job (hosted.h) */
+    ORDER_UNHOST,     /* q job: that job is over */
 };
 
 enum report {
@@ -66,6 +69,8 @@ enum report {
                        * frames as in struct stack) */
     REPORT_GROWN,     /* u daemons, s contact: I know that there are so many */
     REPORT_TRACED,    /* u number, s why no rank was looked at, or "": all stacks were reported */
+    REPORT_HOSTED,    /* q job, s line: a daemon that I started for that job says it */
+    REPORT_UNHOSTED,  /* q job, u vpid, s why: one of them does not run any more, or does not start */
 };
 
 /* One program of a job. */
