@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <launcher/head/hnp.h>
+#include <launcher/head/standing.h>
 
 #include <base/data/clock.h>
 #include <base/host/hostname.h>
@@ -8,6 +9,7 @@
 #include <base/settings/param.h>
 #include <launcher/node/limits.h>
 #include <launcher/request/submit.h>
+#include <launcher/standing/submitter.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -250,6 +252,10 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
         return hnp_take_stack(hnp, vpid, buffer);
     case REPORT_TRACED:
         return hnp_take_traced(hnp, vpid, buffer);
+    case REPORT_HOSTED:
+        return standing_hosted(hnp->standing, buffer);
+    case REPORT_UNHOSTED:
+        return standing_unhosted(hnp->standing, buffer);
     case REPORT_SPAWNED:
         return hnp_spawned(hnp, vpid, buffer);
     case REPORT_GROWN:
@@ -464,7 +470,8 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
         status = open_daemon(hnp, reason, sizeof(reason));
     }
     if (status == ORTE_SUCCESS) {
-        status = job_submit(&hnp->job, &limits);
+        status = hnp->request.stand ? standing_create(&hnp->standing, hnp)
+                                    : job_submit(&hnp->job, &limits);
     }
     if (status != ORTE_SUCCESS) {
         job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
@@ -473,9 +480,24 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
     hnp_start_daemons(hnp);
 }
 
+/* A DVM has no ranks. */
+static void end_standing(struct hnp *hnp, int signal)
+{
+    if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
+        return;
+    }
+    if (hnp->dvm.phase == DVM_STANDS) {
+        standing_end(hnp->standing);
+    } else {
+        job_signal(&hnp->job, signal);
+    }
+}
+
 static void take_signal(struct hnp *hnp, int signal)
 {
-    if (signal == SIGQUIT) {
+    if (hnp->standing) {
+        end_standing(hnp, signal);
+    } else if (signal == SIGQUIT) {
         hnp_explain_signal(hnp);
     } else {
         job_signal(&hnp->job, signal);
@@ -561,6 +583,8 @@ void hnp_destroy(struct hnp *hnp)
     loop_timer_stop(&hnp->timers.step);
     hnp_report_fini(hnp);
     hnp_explain_fini(hnp);
+    standing_destroy(hnp->standing);
+    submitter_close(hnp->submitter);
     plm_fini(&hnp->plm);
     hnp_remove_uri(hnp);
     tools_destroy(hnp->tools);

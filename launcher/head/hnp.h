@@ -58,9 +58,11 @@ struct hnp {
     bool mapped;            /* the plan has ranks */
     struct list topologies; /* struct topology of hnp_plan.c */
     struct plm plm;
-    struct daemon *daemon; /* NULL until a job is submitted */
-    struct tools *tools;   /* likewise, and owned */
-    bool uri_written;      /* to a file, removed at the end */
+    struct daemon *daemon;       /* NULL until a job is submitted */
+    struct tools *tools;         /* likewise, and owned */
+    struct standing *standing;   /* owned: this is a standing DVM's HNP; NULL: a job's */
+    struct submitter *submitter; /* owned: the job's DVM; NULL: it has daemons of its own */
+    bool uri_written;            /* to a file, removed at the end */
     char uuid[JOB_UUID_TEXT];
     orte_jobid_t family;
     uint8_t control_key[KEY_BYTES];
@@ -115,6 +117,14 @@ int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 void hnp_ask_topologies(struct hnp *hnp);
 int hnp_take_topology(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);
 void hnp_plan_fini(struct hnp *hnp);
+
+/* hnp_submit.c: a job on a standing DVM */
+/* Gets the nodes from it, as an allocation. */
+int hnp_submit_open(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* The ranks are mapped: takes their slots; nothing where there is no DVM. */
+int hnp_submit_take(struct hnp *hnp) KEEL_MUST_CHECK;
+/* Adds to why they do not fit that other jobs have slots. */
+void hnp_submit_explain(const struct hnp *hnp, char *reason, size_t reason_size);
 
 /* hnp_launch.c */
 void hnp_launch(struct hnp *hnp);

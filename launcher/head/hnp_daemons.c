@@ -284,6 +284,7 @@ static void start_agents(struct hnp *hnp, uint32_t first, char *keeld)
         .settings = hnp->request.apps[0].env,
         .topology = !hnp->mapped,
         .simulated = hnp->request.simulate_nodes > 0,
+        .submitter = hnp->submitter,
         .slurm_job = allocation_is_slurm(&hnp->allocation) ? hnp->allocation.job : NULL,
         .outlives_daemons = hnp_recovers(),
         .grace_s = hnp_grace_s(),
@@ -308,7 +309,8 @@ int hnp_start_agents(struct hnp *hnp, uint32_t first, char *reason, size_t reaso
     snprintf(reason, reason_size, "keeld is not beside keelrun");
     int status = keeld ? daemon_listen(hnp->daemon, reason, reason_size) : ORTE_ERR_NOT_FOUND;
     if (status == ORTE_SUCCESS) {
-        bool agents = hnp->request.simulate_nodes == 0 && !allocation_is_slurm(&hnp->allocation);
+        bool agents = hnp->request.simulate_nodes == 0 && !allocation_is_slurm(&hnp->allocation) &&
+                      !hnp->submitter;
         status = limits_daemons(hnp->dvm.count - 1, agents, reason, reason_size);
     }
     if (status == ORTE_SUCCESS) {

@@ -29,6 +29,9 @@ static int find_allocation(struct hnp *hnp, char *reason, size_t reason_size)
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
     }
+    if (request->dvm) {
+        return hnp_submit_open(hnp, reason, reason_size);
+    }
     enum plm_choice choice = plm_choice();
     if (request->simulate_nodes ||
         (choice >= PLM_RSH && (request->hosts.count || request->hostfile.count))) {
@@ -104,6 +107,9 @@ static void show(struct hnp *hnp)
 static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
 {
     int status = job_plan_map(&hnp->plan, &hnp->request, reason, reason_size);
+    if (status == ORTE_ERR_OUT_OF_RESOURCE) {
+        hnp_submit_explain(hnp, reason, reason_size);
+    }
     if (status == ORTE_SUCCESS) {
         status = check_limits(hnp, reason, reason_size);
     }
@@ -116,6 +122,9 @@ static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
         return ORTE_ERR_BAD_PARAM;
     }
     status = job_add_ranks(&hnp->job, hnp->plan.rank_count);
+    if (status == ORTE_SUCCESS && !hnp->request.dry_run) {
+        status = hnp_submit_take(hnp);
+    }
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -202,6 +211,9 @@ int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size)
     bool all = true;
     if (status == ORTE_SUCCESS) {
         status = job_plan_nodes(&hnp->plan, &hnp->request, &hnp->allocation, reason, reason_size);
+        if (status != ORTE_SUCCESS) { /* a node without a free slot is not among them */
+            hnp_submit_explain(hnp, reason, reason_size);
+        }
     }
     if (status != ORTE_SUCCESS) {
         return status;

@@ -241,10 +241,17 @@ struct origin {
     const char *hostfile;
 };
 
+static bool is_dvm(const struct origin *origin)
+{
+    return origin->allocation && strcmp(origin->allocation->manager, ALLOCATION_DVM) == 0;
+}
+
 /* "the hostfile my-hosts", "Slurm's job 17" */
 static void print_origin(const struct origin *origin, char *text, size_t size)
 {
-    if (origin->allocation) {
+    if (is_dvm(origin)) {
+        snprintf(text, size, "the DVM of %s", origin->allocation->job);
+    } else if (origin->allocation) {
         snprintf(text, size, "%s's job %s", origin->allocation->manager, origin->allocation->job);
     } else {
         snprintf(text, size, "the hostfile %s", origin->hostfile);
@@ -275,11 +282,12 @@ static int is_elsewhere(const struct job_plan *from, const char *name, const str
                         char *reason, size_t reason_size)
 {
     char meant[320], owner[PATH_MAX + 32];
+    bool allocated = origin->allocation && !is_dvm(origin);
     job_plan_suggest(from, name, meant, sizeof(meant));
     print_origin(origin, owner, sizeof(owner));
     return reason_set(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s%s%s", name,
-                      origin->allocation ? "the allocation of " : "", owner, meant,
-                      origin->allocation ? "; with --mca plm rsh hosts need not be" : "");
+                      allocated ? "the allocation of " : "", owner, meant,
+                      allocated ? "; with --mca plm rsh hosts need not be" : "");
 }
 
 static int has_too_few(const struct map_node *given, const char *name, uint32_t slots,

@@ -11,6 +11,7 @@
 #include <launcher/shepherd/shepherd.h>
 
 struct plm;
+struct submitter; /* launcher/standing/submitter.h */
 
 /* What its owner, the head, is asked for and told. */
 struct plm_owner {
@@ -42,13 +43,14 @@ struct plm_config {
     uint8_t key[KEY_BYTES];
     orte_jobid_t family;
     uint32_t radix;
-    const char *contact;   /* borrowed: the HNP's */
-    char *const *settings; /* borrowed: as in struct home */
-    bool topology;         /* daemons are to report their nodes' topologies */
-    bool simulated;        /* the other nodes are this one */
-    const char *slurm_job; /* borrowed: the allocation's; NULL: there is none */
-    bool outlives_daemons; /* the job goes on without a daemon that is lost */
-    uint32_t grace_s;      /* what ranks have to end by themselves */
+    const char *contact;         /* borrowed: the HNP's */
+    char *const *settings;       /* borrowed: as in struct home */
+    bool topology;               /* daemons are to report their nodes' topologies */
+    bool simulated;              /* the other nodes are this one */
+    struct submitter *submitter; /* borrowed: starts them, on a standing DVM; NULL: agents do */
+    const char *slurm_job;       /* borrowed: the allocation's; NULL: there is none */
+    bool outlives_daemons;       /* the job goes on without a daemon that is lost */
+    uint32_t grace_s;            /* what ranks have to end by themselves */
 };
 
 struct plm_ops {

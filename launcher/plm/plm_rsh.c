@@ -17,6 +17,7 @@
 #include <launcher/plm/start_tree.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <launcher/request/run_request.h>
+#include <launcher/standing/submitter.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,15 +187,36 @@ static void give_up_on(struct plm *plm, uint32_t vpid, const char *why)
     }
 }
 
-static void start_here(struct plm *plm, uint32_t vpid)
+/* By a standing DVM, which has a daemon there. */
+static int start_hosted(struct plm *plm, uint32_t vpid)
+{
+    size_t size = 0;
+    char why[256];
+    char *text = plm_home(plm, vpid, &size, why, sizeof(why));
+    bool asked =
+        text && submitter_start(plm->config.submitter, vpid, plm_node(plm, vpid), text, size);
+    if (text) {
+        crypto_wipe(text, size);
+        free(text);
+    }
+    return asked ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static int start_agent(struct plm *plm, uint32_t vpid)
 {
     char *host = whereto(plm, vpid);
-    plm->rsh.starts[vpid].starter = HNP_VPID;
     int status = host ? agents_start(plm->rsh.agents, vpid, host) : ORTE_ERR_OUT_OF_RESOURCE;
+    free(host);
+    return status;
+}
+
+static void start_here(struct plm *plm, uint32_t vpid)
+{
+    plm->rsh.starts[vpid].starter = HNP_VPID;
+    int status = plm->config.submitter ? start_hosted(plm, vpid) : start_agent(plm, vpid);
     if (status != ORTE_SUCCESS) {
         give_up_on(plm, vpid, opal_strerror(status));
     }
-    free(host);
 }
 
 /* Who starts this one, of those that are started together; itself: keelrun does. */
@@ -284,8 +306,14 @@ void rsh_came_home(struct plm *plm, uint32_t vpid)
     settle(plm);
 }
 
+static void failed(void *arg, uint32_t vpid, const char *why, char *const *said);
+
 static void unstarted(struct plm *plm, uint32_t starter, uint32_t vpid, const char *why)
 {
+    if (starter == HNP_VPID) { /* there is nobody else to try it */
+        failed(plm, vpid, why, NULL);
+        return;
+    }
     if (plm->rsh.starts[vpid].starter != starter || plm_is_home(plm, vpid) || is_failing(plm)) {
         return;
     }
@@ -377,7 +405,8 @@ bool rsh_start_added(struct plm *plm)
 {
     struct rsh *rsh = &plm->rsh;
     uint32_t first = plm->config.first, count = plm->config.count;
-    uint32_t threshold = plm->config.simulated ? 0 : (uint32_t) param_int(&params.tree);
+    bool direct = plm->config.simulated || plm->config.submitter;
+    uint32_t threshold = direct ? 0 : (uint32_t) param_int(&params.tree);
     if (!reserve(rsh, count)) {
         plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
         return false;
@@ -399,10 +428,9 @@ bool rsh_start_added(struct plm *plm)
 static bool start(struct plm *plm, char *keeld)
 {
     char *children[] = {keeld, NULL};
-    bool simulated = plm->config.simulated;
-    bool open =
-        (simulated || make_remote(plm, keeld)) &&
-        rsh_open(plm, plm->rsh.remote.agent, simulated ? children : plm->rsh.remote.program);
+    bool direct = plm->config.simulated || plm->config.submitter;
+    bool open = (direct || make_remote(plm, keeld)) &&
+                rsh_open(plm, plm->rsh.remote.agent, direct ? children : plm->rsh.remote.program);
     return open && rsh_start_added(plm);
 }
 

@@ -65,6 +65,8 @@ struct run_request {
     bool oversubscribe, report_bindings;
     struct output_request output;
     uint32_t timeout_s; /* 0: none */
+    bool stand;         /* no program is to run: the daemons are to stand, for jobs of others */
+    char *dvm;          /* --dvm; owned: the URI file of a DVM; NULL: the job has its own daemons */
     char *uri_file;     /* --report-uri; owned: a file, "-" or "+"; NULL: not asked for */
 };
 

@@ -32,22 +32,22 @@ static int text_unpack(opal_buffer_t *buffer, char **text)
 static int numbers_pack(opal_buffer_t *buffer, const struct run_request *request)
 {
     return proto_pack(
-        buffer, "uuuccuccccccccuuu", (uint32_t) request->app_count, request->simulate_nodes,
+        buffer, "uuuccucccccccccuuu", (uint32_t) request->app_count, request->simulate_nodes,
         request->simulate_slots, request->input, request->merge_stderr, request->input_rank,
         request->pty, request->oversubscribe, request->no_oversubscribe, request->report_bindings,
-        request->display, request->json, request->report, request->dry_run, request->timeout_s,
-        (uint32_t) request->window.rows, (uint32_t) request->window.columns);
+        request->display, request->json, request->report, request->dry_run, request->stand,
+        request->timeout_s, (uint32_t) request->window.rows, (uint32_t) request->window.columns);
 }
 
 static int numbers_unpack(opal_buffer_t *buffer, struct run_request *request)
 {
     uint32_t apps, rows, columns;
     uint8_t input, merge, pty, oversubscribe, no_oversubscribe, report_bindings, display, json,
-        report, dry_run;
-    int status = proto_unpack(buffer, "uuuccuccccccccuuu", &apps, &request->simulate_nodes,
+        report, dry_run, stand;
+    int status = proto_unpack(buffer, "uuuccucccccccccuuu", &apps, &request->simulate_nodes,
                               &request->simulate_slots, &input, &merge, &request->input_rank, &pty,
                               &oversubscribe, &no_oversubscribe, &report_bindings, &display, &json,
-                              &report, &dry_run, &request->timeout_s, &rows, &columns);
+                              &report, &dry_run, &stand, &request->timeout_s, &rows, &columns);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -66,6 +66,7 @@ static int numbers_unpack(opal_buffer_t *buffer, struct run_request *request)
     request->json = json;
     request->report = report;
     request->dry_run = dry_run;
+    request->stand = stand;
     return ORTE_SUCCESS;
 }
 
@@ -309,7 +310,7 @@ int submit_pack(opal_buffer_t *buffer, const struct run_request *request)
     int status = numbers_pack(buffer, request);
     if (status == OPAL_SUCCESS) {
         status =
-            proto_pack(buffer, "sss", text_or_none(request->uri_file),
+            proto_pack(buffer, "ssss", text_or_none(request->uri_file), text_or_none(request->dvm),
                        text_or_none(request->hostfile_name), text_or_none(request->simulate_topo));
     }
     for (size_t i = 0; status == OPAL_SUCCESS && i < request->app_count; i++) {
@@ -326,7 +327,8 @@ int submit_pack(opal_buffer_t *buffer, const struct run_request *request)
 
 static int request_unpack(opal_buffer_t *buffer, struct run_request *request)
 {
-    char **texts[] = {&request->uri_file, &request->hostfile_name, &request->simulate_topo};
+    char **texts[] = {&request->uri_file, &request->dvm, &request->hostfile_name,
+                      &request->simulate_topo};
     int status = ORTE_SUCCESS;
     for (size_t i = 0; status == ORTE_SUCCESS && i < sizeof(texts) / sizeof(*texts); i++) {
         status = text_unpack(buffer, texts[i]);

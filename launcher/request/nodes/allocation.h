@@ -7,9 +7,11 @@
 
 #include <launcher/request/nodes/nodes.h>
 
+#define ALLOCATION_DVM "keel-dvm" /* the manager of nodes of a standing DVM */
+
 struct allocation {
-    const char *manager;        /* "Slurm", "PBS", "LSF" or "SGE"; NULL: no allocation */
-    char *job;                  /* owned: its name for the job, Slurm's in digits */
+    const char *manager;        /* "Slurm", "PBS", "LSF", "SGE" or a DVM; NULL: no allocation */
+    char *job;                  /* owned: its name for the job, Slurm's in digits; a DVM's URI file */
     struct node_request *nodes; /* owned; each has slots */
     size_t count;
     char *here; /* owned: this machine's name among them, if Slurm says it; NULL: it does not */

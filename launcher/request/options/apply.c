@@ -253,6 +253,11 @@ bool apply_report(struct parser *parser, const char *option, char **values)
     return set_text(parser, option, "a file behind json:", file, &parser->request->report_file);
 }
 
+bool apply_dvm(struct parser *parser, const char *option, char **values)
+{
+    return set_text(parser, option, "a file", values[0], &parser->request->dvm);
+}
+
 static void warn_of_mistake(const struct parser *parser, const char *option, const char *name)
 {
     const char *meant = mca_meant(name);

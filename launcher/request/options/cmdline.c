@@ -231,6 +231,9 @@ static bool check_request(struct parser *parser)
     if (request->simulate_nodes && (request->hosts.count || request->hostfile.count)) {
         return parser_wrong(parser, "--simulate excludes --host and --hostfile");
     }
+    if (request->simulate_nodes && request->dvm) {
+        return parser_wrong(parser, "--simulate excludes --dvm, whose nodes there are");
+    }
     if (request->simulate_topo && !request->simulate_nodes) {
         return parser_wrong(parser, "--simulate-topo needs --simulate NODESxSLOTS");
     }
@@ -337,6 +340,7 @@ void run_request_fini(struct run_request *request)
     output_request_fini(&request->output);
     free(request->uri_file);
     free(request->report_file);
+    free(request->dvm);
     free(request->simulate_topo);
     placement_fini(&request->placement);
     *request = (struct run_request){0};

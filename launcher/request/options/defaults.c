@@ -11,7 +11,7 @@
 
 static struct {
     struct param map_by, ompi_map_by, rank_by, ompi_rank_by, bind_to, ompi_bind_to, hostfile,
-        ompi_hostfile, oversubscribe, ompi_oversubscribe;
+        ompi_hostfile, dvm, oversubscribe, ompi_oversubscribe;
 } params = {
     .map_by = PARAM_STRING("map_by", "", "What --map-by says where no option does"),
     .ompi_map_by = PARAM_STRING("rmaps_base_mapping_policy", "", "Open MPI's name for map_by"),
@@ -21,6 +21,7 @@ static struct {
     .ompi_bind_to = PARAM_STRING("hwloc_base_binding_policy", "", "Open MPI's name for bind_to"),
     .hostfile = PARAM_STRING("hostfile", "", "The hostfile where --hostfile is not given"),
     .ompi_hostfile = PARAM_STRING("orte_default_hostfile", "", "Open MPI's name for hostfile"),
+    .dvm = PARAM_STRING("dvm", "", "The standing DVM's file where --dvm is not given"),
     .oversubscribe =
         PARAM_BOOL("oversubscribe", "0", "Allow more ranks than slots, as --oversubscribe does"),
     .ompi_oversubscribe =
@@ -133,6 +134,14 @@ static bool hostfile_default(struct parser *parser)
     return given || !param || apply(parser, apply_hostfile, param);
 }
 
+/* Simulated nodes are the job's own. */
+static bool dvm_default(struct parser *parser)
+{
+    const struct run_request *request = parser->request;
+    bool given = request->dvm || request->simulate_nodes;
+    return given || !*param_string(&params.dvm) || apply(parser, apply_dvm, &params.dvm);
+}
+
 /* hydra's variable for --timeout */
 static bool timeout_default(struct parser *parser)
 {
@@ -152,6 +161,6 @@ bool defaults_apply(struct parser *parser)
                                      ? param_bool(&params.oversubscribe)
                                      : param_bool(&params.ompi_oversubscribe);
     }
-    return hostfile_default(parser) && map_default(parser) && rank_default(parser) &&
-           bind_default(parser) && timeout_default(parser);
+    return hostfile_default(parser) && dvm_default(parser) && map_default(parser) &&
+           rank_default(parser) && bind_default(parser) && timeout_default(parser);
 }

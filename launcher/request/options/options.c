@@ -61,6 +61,10 @@ const struct option options[] = {
      "Keel is installed below this folder on other nodes, if it is not the same as here", NULL},
     {"launch-agent", TAKES("COMMAND", apply_launch_agent), GROUP_WHERE,
      "start keeld on other nodes by this command, which a shell there gets", NULL},
+    {"dvm", TAKES("FILE", apply_dvm), GROUP_WHERE,
+     "on a standing DVM, by the file that keel-dvm --uri has written; --host and --hostfile choose "
+     "among its nodes",
+     "FILE"},
     {"nolocal", SAYS(apply_map_by, "NOLOCAL"), GROUP_WHERE, "not on keelrun's own node", NULL},
     {"simulate", TAKES("NODESxSLOTS", apply_simulate), GROUP_WHERE,
      "on simulated nodes of this machine, each with a daemon, a name and a session folder of its "

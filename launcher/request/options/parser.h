@@ -37,11 +37,11 @@ bool defaults_apply(struct parser *parser);
 
 typedef bool apply_fn(struct parser *parser, const char *option, char **values);
 apply_fn apply_app, apply_bind, apply_completion, apply_count, apply_cpu_set, apply_cpus_per_rank,
-    apply_display, apply_env, apply_envlist, apply_export, apply_genv, apply_genvlist, apply_help,
-    apply_host, apply_hostfile, apply_launch_agent, apply_map_by, apply_mca, apply_noprefix,
-    apply_nothing, apply_npersocket, apply_output, apply_output_dir, apply_output_ranks,
-    apply_param, apply_parameters, apply_per_node, apply_ppr, apply_prefix, apply_pty,
-    apply_rank_by, apply_rankfile, apply_report, apply_report_uri, apply_simulate,
+    apply_display, apply_dvm, apply_env, apply_envlist, apply_export, apply_genv, apply_genvlist,
+    apply_help, apply_host, apply_hostfile, apply_launch_agent, apply_map_by, apply_mca,
+    apply_noprefix, apply_nothing, apply_npersocket, apply_output, apply_output_dir,
+    apply_output_ranks, apply_param, apply_parameters, apply_per_node, apply_ppr, apply_prefix,
+    apply_pty, apply_rank_by, apply_rankfile, apply_report, apply_report_uri, apply_simulate,
     apply_simulate_topo, apply_stdin, apply_timeout, apply_version, apply_wdir;
 
 #endif

@@ -1,0 +1,472 @@
+#include <config.h>
+
+#include <launcher/head/standing.h>
+
+#include <base/data/strings.h>
+#include <base/net/sock.h>
+#include <base/settings/log.h>
+#include <launcher/head/hnp.h>
+#include <launcher/standing/talk.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wireup/proto.h>
+
+#define BACKLOG 1024
+#define PLAN_US 120000000u /* a keelrun may take to plan its job, and to start daemons for that */
+#define END_US 15000000u   /* the jobs have when the DVM ends: longer than their own grace */
+
+/* In this order; STOP is that of keel-dvm --stop. */
+enum submission_state { TALKS_NEW, TALKS_WAITS, TALKS_PLANS, TALKS_RUNS, TALKS_STOP };
+
+/* A keelrun, with its job. */
+struct submission {
+    struct list link;
+    struct standing *standing;
+    struct talk talk;
+    enum submission_state state;
+    uint64_t job;
+    uint32_t mask;   /* its umask */
+    char **env;      /* owned: its environment */
+    uint32_t *slots; /* owned, by node: what it has taken; NULL: nothing yet */
+    bool hosted;     /* daemons were started for it */
+};
+
+struct standing {
+    struct hnp *hnp;
+    struct dvm_user user;
+    int listener;
+    struct loop_io listener_io;
+    struct list submissions;
+    struct submission *planner; /* of them, TALKS_PLANS; NULL: none */
+    struct loop_timer plan_timer, end_timer;
+    uint64_t last_job;
+    uint32_t *used; /* owned, by node */
+    bool ending;
+};
+
+static struct submission *find_job(struct standing *standing, uint64_t job)
+{
+    struct submission *submission;
+    list_for_each (submission, &standing->submissions, struct submission, link) {
+        if (submission->job == job) {
+            return submission;
+        }
+    }
+    return NULL;
+}
+
+static bool has_jobs(const struct standing *standing)
+{
+    const struct submission *submission;
+    list_for_each (submission, &standing->submissions, struct submission, link) {
+        if (submission->state == TALKS_PLANS || submission->state == TALKS_RUNS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t daemon_of(const struct standing *standing, uint32_t node)
+{
+    return standing->hnp->daemon_of_node[node];
+}
+
+/* --- turns --- */
+
+/* Two numbers for each node: slots, and how many of them are used. malloc'd; NULL: no memory. */
+static uint32_t *count_slots(const struct standing *standing)
+{
+    const struct job_plan *plan = &standing->hnp->plan;
+    uint32_t *numbers = calloc(2 * (size_t) plan->node_count, sizeof(*numbers));
+    for (uint32_t i = 0; i < plan->node_count && numbers; i++) {
+        bool lost = dvm_is_lost(&standing->hnp->dvm, daemon_of(standing, i));
+        numbers[2 * i] = lost ? 0 : plan->nodes[i].slots;
+        numbers[2 * i + 1] = standing->used[i];
+    }
+    return numbers;
+}
+
+static opal_buffer_t *new_nodes(const struct standing *standing)
+{
+    const struct job_plan *plan = &standing->hnp->plan;
+    opal_buffer_t *buffer = proto_new(TALK_NODES, "");
+    uint32_t *numbers = count_slots(standing);
+    char **names = NULL;
+    bool whole = buffer && numbers;
+    for (uint32_t i = 0; i < plan->node_count && whole; i++) {
+        whole = strings_add(&names, strdup(plan->nodes[i].name));
+    }
+    int status = whole ? proto_pack_strings(buffer, names) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == OPAL_SUCCESS) {
+        status = opal_dss.pack(buffer, numbers, (int32_t) (2 * plan->node_count), OPAL_UINT32);
+    }
+    strings_free(names);
+    free(numbers);
+    return proto_whole(buffer, status);
+}
+
+/* The first that waits may plan. */
+static void next_turn(struct standing *standing)
+{
+    struct submission *submission;
+    loop_timer_stop(&standing->plan_timer);
+    list_for_each (submission, &standing->submissions, struct submission, link) {
+        if (submission->state == TALKS_WAITS && !standing->planner && !standing->ending) {
+            standing->planner = submission;
+            submission->state = TALKS_PLANS;
+            loop_timer_start(&standing->plan_timer, PLAN_US);
+            (void) talk_send(&submission->talk, new_nodes(standing));
+        }
+    }
+}
+
+static void over(struct standing *standing)
+{
+    loop_timer_stop(&standing->end_timer);
+    job_end_dry(&standing->hnp->job);
+}
+
+/* Its slots are free again; what is left of its daemons is ended. */
+static void drop(struct submission *submission)
+{
+    struct standing *standing = submission->standing;
+    for (uint32_t i = 0; submission->slots && i < standing->hnp->plan.node_count; i++) {
+        standing->used[i] -= submission->slots[i];
+    }
+    if (submission->hosted) {
+        (void) !hnp_broadcast(standing->hnp, proto_new(ORDER_UNHOST, "q", submission->job));
+    }
+    list_remove(&submission->link);
+    standing->planner = standing->planner == submission ? NULL : standing->planner;
+    talk_close(&submission->talk);
+    strings_free(submission->env);
+    free(submission->slots);
+    free(submission);
+}
+
+static void hung_up(void *arg)
+{
+    struct submission *submission = arg;
+    struct standing *standing = submission->standing;
+    drop(submission);
+    if (standing->ending && !has_jobs(standing)) {
+        over(standing);
+    } else {
+        next_turn(standing);
+    }
+}
+
+static void plans_too_long(struct loop_timer *timer)
+{
+    struct standing *standing = container_of(timer, struct standing, plan_timer);
+    struct submission *planner = standing->planner;
+    if (planner) {
+        (void) talk_send(&planner->talk, proto_new(TALK_OVER, "s", "waits for others"));
+        hung_up(planner);
+    }
+}
+
+/* --- what a keelrun says --- */
+
+static int take_hello(struct submission *submission, opal_buffer_t *buffer)
+{
+    char *version = NULL;
+    int status = proto_unpack(buffer, "su", &version, &submission->mask);
+    if (status == OPAL_SUCCESS && strcmp(version, PACKAGE_VERSION) != 0) {
+        (void) talk_send(&submission->talk, proto_new(TALK_OVER, "s",
+                                                      "is of Keel " PACKAGE_VERSION
+                                                      ", and keelrun of another version"));
+        free(version);
+        return ORTE_SUCCESS;
+    }
+    free(version);
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack_strings(buffer, &submission->env);
+    }
+    if (status == OPAL_SUCCESS && submission->mask > 0777) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (status == OPAL_SUCCESS) {
+        submission->state = TALKS_WAITS;
+        next_turn(submission->standing);
+    }
+    return status;
+}
+
+static int take_slots(struct submission *submission, opal_buffer_t *buffer)
+{
+    struct standing *standing = submission->standing;
+    uint32_t count;
+    int status = proto_unpack(buffer, "u", &count);
+    if (status == OPAL_SUCCESS && count != standing->hnp->plan.node_count) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack_u32s(buffer, count, &submission->slots);
+    }
+    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
+        uint32_t room = UINT32_MAX - standing->used[i], *slots = &submission->slots[i];
+        *slots = *slots < room ? *slots : room;
+        standing->used[i] += *slots;
+    }
+    if (status == OPAL_SUCCESS) {
+        submission->state = TALKS_RUNS;
+        standing->planner = NULL;
+        next_turn(standing);
+    }
+    return status;
+}
+
+static int order_start(struct submission *submission, uint32_t daemon, uint32_t vpid,
+                       const uint8_t *text, size_t size)
+{
+    struct hnp *hnp = submission->standing->hnp;
+    opal_buffer_t *order =
+        proto_new(ORDER_HOST, "quub", submission->job, vpid, submission->mask, text, size);
+    if (order) {
+        order = proto_whole(order, proto_pack_strings(order, submission->env));
+    }
+    submission->hosted = true;
+    return order ? daemon_order(hnp->daemon, daemon, order) : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+static int take_start(struct submission *submission, opal_buffer_t *buffer)
+{
+    struct standing *standing = submission->standing;
+    uint32_t vpid, node;
+    uint8_t *text = NULL;
+    size_t size = 0;
+    int status = proto_unpack(buffer, "uub", &vpid, &node, &text, &size);
+    if (status == OPAL_SUCCESS && (node >= standing->hnp->plan.node_count || size == 0)) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    if (status == OPAL_SUCCESS) {
+        uint32_t daemon = daemon_of(standing, node);
+        int sent = dvm_lives(&standing->hnp->dvm, daemon)
+                       ? order_start(submission, daemon, vpid, text, size)
+                       : ORTE_ERR_UNREACH;
+        if (sent != ORTE_SUCCESS) {
+            (void) talk_send(&submission->talk,
+                             proto_new(TALK_UNSTARTED, "us", vpid, "the DVM has lost its daemon"));
+        }
+    }
+    if (text) {
+        crypto_wipe(text, size);
+        free(text);
+    }
+    return status;
+}
+
+static int heard(void *arg, uint8_t kind, opal_buffer_t *buffer)
+{
+    struct submission *submission = arg;
+    enum submission_state state = submission->state;
+    if (kind == TALK_HELLO && state == TALKS_NEW) {
+        return take_hello(submission, buffer);
+    }
+    if (kind == TALK_TAKE && state == TALKS_PLANS) {
+        return take_slots(submission, buffer);
+    }
+    if (kind == TALK_START && (state == TALKS_PLANS || state == TALKS_RUNS)) {
+        return take_start(submission, buffer);
+    }
+    if (kind == TALK_STOP && state == TALKS_NEW) {
+        submission->state = TALKS_STOP;
+        standing_end(submission->standing);
+        return ORTE_SUCCESS;
+    }
+    return ORTE_ERR_BAD_PARAM;
+}
+
+/* --- those that come --- */
+
+static void add(struct standing *standing, int fd)
+{
+    static const struct talk_ops ops = {.heard = heard, .ended = hung_up};
+    struct submission *submission = calloc(1, sizeof(*submission));
+    if (!submission) {
+        close(fd);
+        return;
+    }
+    submission->standing = standing;
+    submission->job = ++standing->last_job;
+    list_append(&standing->submissions, &submission->link);
+    talk_open(&submission->talk, fd);
+    talk_serve(&submission->talk, standing->hnp->loop, &ops, submission);
+}
+
+static void someone_comes(struct loop_io *io, short events)
+{
+    (void) events;
+    struct standing *standing = container_of(io, struct standing, listener_io);
+    uid_t uid = (uid_t) -1;
+    pid_t pid = 0;
+    int fd = sock_accept(standing->listener, NULL);
+    if (fd >= 0 && (sock_peer(fd, &uid, &pid) < 0 || uid != geteuid())) {
+        log_warn(LOG_LAUNCHER, "process %d of user %u is not of this user: refused", (int) pid,
+                 (unsigned) uid);
+        fd_close(&fd);
+    }
+    if (fd >= 0) {
+        add(standing, fd);
+    }
+}
+
+static int listen_here(struct standing *standing, char *reason, size_t reason_size)
+{
+    char path[256];
+    struct sock_addr addr;
+    snprintf(path, sizeof(path), "%s/" TALK_SOCKET, standing->hnp->daemon->session);
+    int error = sock_addr_unix(&addr, path);
+    int fd = error == 0 ? sock_listen(&addr, BACKLOG) : error;
+    if (fd < 0) {
+        snprintf(reason, reason_size, "%s: %s", path, strerror(-fd));
+        return ORTE_ERR_FILE_OPEN_FAILURE;
+    }
+    standing->listener = fd;
+    loop_io_init(&standing->listener_io, standing->hnp->loop, fd, someone_comes);
+    loop_io_watch(&standing->listener_io, EV_READ);
+    return ORTE_SUCCESS;
+}
+
+/* --- what the dvm tells --- */
+
+static void stands(struct dvm_user *user)
+{
+    struct standing *standing = container_of(user, struct standing, user);
+    struct hnp *hnp = standing->hnp;
+    char reason[512] = "out of memory";
+    plm_started(&hnp->plm);
+    standing->used = calloc(hnp->plan.node_count, sizeof(*standing->used));
+    int status =
+        standing->used ? listen_here(standing, reason, sizeof(reason)) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS) {
+        status = hnp_report_uri(hnp, reason, sizeof(reason));
+    }
+    if (status != ORTE_SUCCESS) {
+        job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason);
+    } else {
+        channel_send(hnp->front, proto_new(FRONT_STANDS, ""));
+    }
+}
+
+static void failed(struct dvm_user *user, const char *text)
+{
+    struct standing *standing = container_of(user, struct standing, user);
+    job_fail(&standing->hnp->job, EXIT_RUNTIME, "%s", text);
+}
+
+/* Reasons are waited for, which Slurm may have. */
+static bool runs(const struct dvm_user *user)
+{
+    (void) user;
+    return true;
+}
+
+/* Jobs that have ranks there lose a daemon of their own. */
+static void lost(struct dvm_user *user, uint32_t vpid, const char *why)
+{
+    struct standing *standing = container_of(user, struct standing, user);
+    struct hnp *hnp = standing->hnp;
+    const char *node = hnp->dvm.daemons[vpid].node;
+    if (why && !standing->used) {
+        job_fail(&hnp->job, EXIT_RUNTIME, "lost the daemon of node %s: %s", node, why);
+    } else if (why && !standing->ending) {
+        hnp_tell(hnp, "lost the daemon of node %s: %s; the DVM goes on without it", node, why);
+    }
+}
+
+static const struct dvm_user_ops user_ops = {
+    .stands = stands, .failed = failed, .runs = runs, .lost = lost};
+
+/* --- what daemons say --- */
+
+int standing_hosted(struct standing *standing, opal_buffer_t *buffer)
+{
+    uint64_t job;
+    char *line = NULL;
+    int status = standing ? proto_unpack(buffer, "qs", &job, &line) : ORTE_ERR_BAD_PARAM;
+    struct submission *submission = status == OPAL_SUCCESS ? find_job(standing, job) : NULL;
+    if (submission) {
+        (void) talk_send(&submission->talk, proto_new(TALK_SAID, "s", line));
+    }
+    free(line);
+    return status;
+}
+
+int standing_unhosted(struct standing *standing, opal_buffer_t *buffer)
+{
+    uint64_t job;
+    uint32_t vpid;
+    char *why = NULL;
+    int status = standing ? proto_unpack(buffer, "qus", &job, &vpid, &why) : ORTE_ERR_BAD_PARAM;
+    struct submission *submission = status == OPAL_SUCCESS ? find_job(standing, job) : NULL;
+    if (submission) {
+        (void) talk_send(&submission->talk, proto_new(TALK_UNSTARTED, "us", vpid, why));
+    }
+    free(why);
+    return status;
+}
+
+/* --- life --- */
+
+static void jobs_too_long(struct loop_timer *timer)
+{
+    over(container_of(timer, struct standing, end_timer));
+}
+
+void standing_end(struct standing *standing)
+{
+    struct submission *submission;
+    if (standing->ending || !has_jobs(standing)) {
+        standing->ending = true;
+        over(standing);
+        return;
+    }
+    standing->ending = true;
+    loop_timer_start(&standing->end_timer, END_US);
+    list_for_each (submission, &standing->submissions, struct submission, link) {
+        (void) talk_send(&submission->talk, proto_new(TALK_OVER, "s", "ends"));
+    }
+}
+
+int standing_create(struct standing **out, struct hnp *hnp)
+{
+    struct standing *standing = calloc(1, sizeof(*standing));
+    if (!standing) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    standing->hnp = hnp;
+    standing->listener = -1;
+    standing->user.ops = &user_ops;
+    list_init(&standing->submissions);
+    loop_timer_init(&standing->plan_timer, hnp->loop, plans_too_long);
+    loop_timer_init(&standing->end_timer, hnp->loop, jobs_too_long);
+    list_append(&hnp->dvm.users, &standing->user.link);
+    *out = standing;
+    return ORTE_SUCCESS;
+}
+
+void standing_destroy(struct standing *standing)
+{
+    struct submission *submission;
+    if (!standing) {
+        return;
+    }
+    standing->ending = true;
+    list_for_each (submission, &standing->submissions, struct submission, link) {
+        submission->hosted = false; /* the daemons have been told to end */
+        drop(submission);
+    }
+    if (standing->listener >= 0) {
+        loop_io_watch(&standing->listener_io, 0);
+        fd_close(&standing->listener);
+    }
+    loop_timer_stop(&standing->plan_timer);
+    loop_timer_stop(&standing->end_timer);
+    list_remove(&standing->user.link);
+    free(standing->used);
+    free(standing);
+}
