@@ -1,5 +1,5 @@
 # docs: man pages and texts.
-dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-info.1 docs/man/keel-perf.1 docs/man/keel-ps.1 \
+dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-dvm.1 docs/man/keel-info.1 docs/man/keel-perf.1 docs/man/keel-ps.1 \
 	docs/man/keel-btl-self.7 docs/man/keel-btl-sm.7 docs/man/keel-btl-tcp.7 docs/man/keel-btl-ofi.7 docs/man/keel-btl-usnic.7 \
 	docs/man/keel-btl-check.7 \
 	docs/man/keel_init.3 docs/man/keel_finalize.3 docs/man/keel_my_name.3 \
@@ -28,7 +28,7 @@ dist_man_MANS += docs/man/keelrun.1 docs/man/keeld.8 docs/man/keel-info.1 docs/m
 dist_doc_DATA += README.md LICENSE
 docsdir = $(docdir)/docs
 dist_docs_DATA = docs/README.md docs/add-a-transport.md docs/architecture.md docs/btl.md \
-	docs/compare.txt docs/foreign.md docs/glossary.md docs/launch-states.md docs/launch.txt docs/mpi.md docs/parameters.md docs/report.md \
+	docs/compare.txt docs/foreign.md docs/glossary.md docs/dvm.md docs/launch-states.md docs/launch.txt docs/mpi.md docs/parameters.md docs/report.md \
 	docs/rml.txt docs/security.md docs/threads.md docs/mapping.md docs/options.md docs/wire.md
 docs_picturesdir = $(docdir)/docs/pictures
 dist_docs_pictures_DATA = docs/pictures/compare.svg docs/pictures/launch.svg \

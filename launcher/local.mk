@@ -15,8 +15,10 @@ include $(srcdir)/launcher/plm/local.mk
 include $(srcdir)/launcher/head/local.mk
 
 launcher_libs = liblauncher.la libwireup.la librml.la liboob.la libbase.la
-bin_PROGRAMS += bin/keelrun bin/keeld
+bin_PROGRAMS += bin/keelrun bin/keeld bin/keel-dvm
 bin_keelrun_SOURCES = launcher/keelrun.c
 bin_keelrun_LDADD = $(launcher_libs)
 bin_keeld_SOURCES = launcher/keeld.c
 bin_keeld_LDADD = $(launcher_libs)
+bin_keel_dvm_SOURCES = launcher/keel_dvm.c
+bin_keel_dvm_LDADD = $(launcher_libs)

@@ -1,0 +1,273 @@
+/* keel-dvm: starts the daemons of nodes and stays, so that keelrun --dvm has no more to start than
+ * its job's. See keel-dvm(1). */
+#include <config.h>
+
+#include <base/data/strings.h>
+#include <base/net/sock.h>
+#include <base/settings/fault.h>
+#include <base/settings/log.h>
+#include <base/settings/param.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <keel/info.h>
+#include <launcher/front/frontend.h>
+#include <launcher/request/options/mca_names.h>
+#include <launcher/run.h>
+#include <launcher/standing/submitter.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STOP_US 60000000u /* --stop waits for the DVM's end, and that for its jobs' */
+#define NAME "keel-dvm"
+
+static const char help[] =
+    "Usage: keel-dvm --uri FILE [OPTION]...\n"
+    "       keel-dvm --stop FILE\n"
+    "\n"
+    "Starts a daemon on every node and stays; keelrun --dvm FILE runs jobs there.\n"
+    "\n"
+    "  --uri FILE              write where the DVM is to this file, for keelrun --dvm\n"
+    "  --daemonize             go into the background when the DVM stands\n"
+    "  --stop FILE             end the DVM of this file, and its jobs\n"
+    "  --help, --version\n"
+    "\n"
+    "Of keelrun's options, those that say on which nodes: --host, --hostfile,\n"
+    "--simulate, --prefix, --launch-agent; and --mca. Without them: the nodes of the\n"
+    "resource manager, else this one.\n";
+
+/* The command line: what is keel-dvm's own, and what keelrun's parser gets. */
+struct words {
+    const char *uri, *stop;
+    bool daemonize, help, version;
+    char **rest; /* owned */
+};
+
+static bool fail_usage(const char *what, const char *why)
+{
+    (void) run_complain(EXIT_USAGE, what, why);
+    return false;
+}
+
+/* The value of --NAME VALUE or --NAME=VALUE, and moves to the last word of it. NULL: another
+ * option; "": there is none. */
+static const char *value_of(const char *name, char ***word)
+{
+    size_t size = strlen(name);
+    if (strncmp(**word, name, size) != 0 || ((**word)[size] && (**word)[size] != '=')) {
+        return NULL;
+    }
+    if ((**word)[size]) {
+        return **word + size + 1;
+    }
+    return (*word)[1] ? *++*word : "";
+}
+
+static bool take_word(struct words *words, char ***word)
+{
+    const char *uri = value_of("--uri", word), *stop = uri ? NULL : value_of("--stop", word);
+    if ((uri && !*uri) || (stop && !*stop)) {
+        return fail_usage(uri ? "--uri" : "--stop", "a file is needed");
+    }
+    words->uri = uri ? uri : words->uri;
+    words->stop = stop ? stop : words->stop;
+    if (uri || stop) {
+        return true;
+    }
+    bool *flag = strcmp(**word, "--daemonize") == 0 ? &words->daemonize
+                 : strcmp(**word, "--help") == 0    ? &words->help
+                 : strcmp(**word, "--version") == 0 ? &words->version
+                                                    : NULL;
+    if (flag) {
+        *flag = true;
+        return true;
+    }
+    return strings_add(&words->rest, strdup(**word)) || fail_usage("out of memory", NULL);
+}
+
+static bool read_words(struct words *words, char **argv)
+{
+    for (; *argv; argv++) {
+        if (!take_word(words, &argv)) {
+            return false;
+        }
+    }
+    if (!words->help && !words->version && !words->uri == !words->stop) {
+        return fail_usage("--uri FILE or --stop FILE is needed (keel-dvm --help)", NULL);
+    }
+    return !words->stop || !words->rest || fail_usage("nothing goes with --stop", NULL);
+}
+
+/* --- the request --- */
+
+/* What keelrun's parser is given: it wants a program, behind all options. */
+static char **make_line(const struct words *words)
+{
+    const char *const end[] = {"--report-uri", words->uri, "--stdin", "none", "--", NAME};
+    char **line = NULL;
+    bool whole = strings_add(&line, strdup(NAME));
+    for (char **word = words->rest; word && *word && whole; word++) {
+        whole = strings_add(&line, strdup(*word));
+    }
+    for (size_t i = 0; i < sizeof(end) / sizeof(*end) && whole; i++) {
+        whole = strings_add(&line, strdup(end[i]));
+    }
+    if (!whole) {
+        strings_free(line);
+        return NULL;
+    }
+    return line;
+}
+
+static bool check(const struct run_request *request)
+{
+    const struct app_request *app = &request->apps[0];
+    if (request->app_count != 1 || strings_count(app->argv) != 1) {
+        return fail_usage("no program can be given, but to keelrun --dvm", app->argv[0]);
+    }
+    if (app->count || app->per_node || request->dry_run || request->timeout_s) {
+        return fail_usage("what says how a job runs belongs to keelrun --dvm", NULL);
+    }
+    return true;
+}
+
+/* The daemons go on when one is lost. */
+static enum cmdline_result make_request(struct run_request *request, const struct words *words)
+{
+    char reason[512] = "out of memory";
+    (void) unsetenv("MPIEXEC_TIMEOUT");
+    char **line = make_line(words);
+    enum cmdline_result result = CMDLINE_ERROR;
+    if (line && param_override("enable_recovery", "1") == ORTE_SUCCESS) {
+        result = cmdline_parse(request, (int) strings_count(line), line, reason, sizeof(reason));
+    }
+    strings_free(line);
+    if (result == CMDLINE_ERROR) {
+        (void) fail_usage(reason, NULL);
+    }
+    if (result == CMDLINE_RUN && !check(request)) {
+        run_request_fini(request);
+        return CMDLINE_ERROR;
+    }
+    if (result == CMDLINE_RUN) {
+        request->stand = true;
+        request->pty = PTY_NEVER;
+        request->window = pty_window();
+        free(request->dvm);
+        request->dvm = NULL;
+    }
+    return result;
+}
+
+/* --- in the background --- */
+
+/* The DVM stands: whoever waits for that goes on, and this process has a session of its own. */
+static void stands(void *arg)
+{
+    int *waiter = arg;
+    int nothing = *waiter >= 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+    if (nothing < 0) {
+        return;
+    }
+    (void) setsid();
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        (void) dup2(nothing, fd);
+    }
+    close(nothing);
+    (void) !fd_write_all(*waiter, "", 1);
+    fd_close(waiter);
+}
+
+/* In the parent: until the DVM stands, or the child has failed. */
+static int await(pid_t child, int end)
+{
+    char byte;
+    int status = 0;
+    ssize_t got;
+    do {
+        got = read(end, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got == 1) {
+        return 0;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_RUNTIME;
+}
+
+/* Returns in the child, with the descriptor to write to; the parent ends here. */
+static int fork_away(void)
+{
+    int ends[2];
+    pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+    if (child < 0) {
+        exit(run_complain(EXIT_RUNTIME, "cannot fork", strerror(errno)));
+    }
+    if (child > 0) {
+        close(ends[1]);
+        exit(await(child, ends[0]));
+    }
+    close(ends[0]);
+    return ends[1];
+}
+
+/* --- life --- */
+
+static int stop(const char *file)
+{
+    char reason[512];
+    return submitter_stop(file, STOP_US, reason, sizeof(reason)) == ORTE_SUCCESS
+               ? 0
+               : run_complain(EXIT_RUNTIME, reason, NULL);
+}
+
+static int run(struct shepherd *shepherd, const struct words *words, int *waiter)
+{
+    struct run_request request;
+    char reason[512];
+    fd_raise_limit();
+    enum cmdline_result result = make_request(&request, words);
+    if (result != CMDLINE_RUN) {
+        shepherd_end(shepherd);
+        return result == CMDLINE_DONE ? run_end_of_text() : EXIT_USAGE;
+    }
+    log_open();
+    mca_check_given();
+    int exit_code = EXIT_USAGE;
+    if (fault_open(reason, sizeof(reason)) == ORTE_SUCCESS) {
+        exit_code = run_until_end(shepherd, &request, stands, waiter);
+    } else {
+        (void) fail_usage(reason, NULL);
+        shepherd_end(shepherd);
+    }
+    run_request_fini(&request);
+    return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    struct words words = {0};
+    struct shepherd *shepherd = NULL;
+    if (!read_words(&words, argv + (argc > 0))) {
+        return EXIT_USAGE;
+    }
+    if (words.help || words.version) {
+        printf(words.help ? "%s" : NAME " (Keel) %s\n", words.help ? help : PACKAGE_VERSION);
+        return run_end_of_text();
+    }
+    if (words.stop) {
+        return stop(words.stop);
+    }
+    fd_fill_standard();
+    int waiter = words.daemonize ? fork_away() : -1;
+    frontend_block_signals();
+    int error = shepherd_start(&shepherd);
+    if (error != 0) {
+        return run_complain(EXIT_RUNTIME, "cannot fork", strerror(-error));
+    }
+    int exit_code = run(shepherd, &words, &waiter);
+    strings_free(words.rest);
+    return exit_code;
+}

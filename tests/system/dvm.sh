@@ -1,0 +1,281 @@
+#!/bin/bash
+# A standing DVM: jobs of several keelruns on its daemons, what they find there, and what is left when one
+# of them all ends in some other way.
+[ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+
+readonly dvm=$KEEL_TEST_BUILDDIR/bin/keel-dvm uri=$work/uri
+
+# stand OPTION...: a DVM, whose pid is in dvm_pid.
+stand()
+{
+    "$dvm" --uri "$uri" "$@" >"$work/dvm.out" 2>"$work/dvm.err" </dev/null &
+    dvm_pid=$!
+    started+=("$dvm_pid")
+    ok "$1 $2: the DVM stands" wait_for 20 test -s "$uri"
+}
+
+# fell NAME: waits for the end of the DVM; its exit code in dvm_code. Nothing is left of it.
+fell()
+{
+    ok "$1: the DVM ends" wait_for 30 is_gone "$dvm_pid"
+    wait "$dvm_pid" 2>/dev/null
+    dvm_code=$?
+    ok "$1: no process is left" wait_for 10 no_keeld
+    ok "$1: no folder is left" wait_for 10 no_session
+}
+
+no_keeld()
+{
+    [ -z "$(keelds)" ]
+}
+
+# Of the pids on standard input, those of daemons.
+own_keelds()
+{
+    local one
+    while read -r one; do
+        [ "$(cat "/proc/$one/comm" 2>/dev/null)" != keeld ] || is_zombie "$one" || echo "$one"
+    done
+}
+
+keelds()
+{
+    processes_with "TMPDIR=$work" | own_keelds
+}
+
+# Both a daemon and its shepherd have this name: how many there are without jobs.
+has_keelds()
+{
+    [ "$(keelds | wc -l)" -eq "$1" ]
+}
+
+no_session()
+{
+    [ ! -e "$sessions" ] || [ -z "$(find "$sessions" -mindepth 1 2>/dev/null)" ]
+}
+
+# --- what a job finds ---
+
+same_as_without()
+{
+    # shellcheck disable=SC2016 # for the ranks
+    local look='echo $KEEL_RANK $KEEL_TEST_WORD $(umask) $PWD; echo $KEEL_RANK >&2'
+    mkdir -p "$work/folder"
+    (
+        cd "$work/folder" && umask 027 || exit
+        export KEEL_TEST_WORD='a b'
+        run_limited 20 "$keelrun" --dvm "$uri" -n 4 sh -c "$look"
+        is "environment, folder and umask: exit code" 0 "$code"
+        is "environment, folder and umask are the submitter's" \
+            "0 a b 0027 $work/folder 1 a b 0027 $work/folder 2 a b 0027 $work/folder 3 a b 0027 $work/folder" \
+            "$(sort "$work/out" | xargs)"
+        is "standard error comes, too" "0 1 2 3" "$(sort "$work/err" | xargs)"
+        echo "$number" >"$work/number"
+    )
+    number=$(cat "$work/number")
+
+    echo 'some words' >"$work/words"
+    input=$work/words run_limited 20 "$keelrun" --dvm "file:$uri" -n 2 --stdin 1 --tag-output cat
+    is "standard input goes to the rank that gets it" "[1,1]<stdout>: some words" "$(cat "$work/out")"
+
+    run_limited 20 "$keelrun" --dvm "$uri" -n 3 sh -c 'exit 7'
+    is "a rank's exit code is keelrun's" 7 "$code"
+    run_limited 20 "$keelrun" --dvm "$uri" -n 1 "$work/nothing-there"
+    is "a program that is not there" 127 "$code"
+    like "a program that is not there: the line" "$work/err" 'cannot start .*nothing-there on node node0'
+    run_limited 60 env KEEL_MCA_dvm="$uri" "$keelrun" -n 4 "$handoff"
+    is "the parameter dvm; ranks find each other" 0 "$code"
+
+    start "$keelrun" --dvm "$uri" -n 2 sh -c 'echo here; exec sleep 60'
+    ok "a job that stays" wait_for 20 has_lines "$work/out" 2
+    kill -INT "$pid"
+    await 15
+    is "an interrupt ends the job" 130 "$code"
+}
+
+# --- slots ---
+
+# hold COUNT: a job of so many ranks, which stays until it is ended by release; its pid in held.
+hold()
+{
+    local out=$work/held.$1
+    : >"$out"
+    "$keelrun" --dvm "$uri" -n "$1" sh -c 'echo here; exec sleep 120' >"$out" 2>"$out.err" </dev/null &
+    held=$!
+    started+=("$held")
+    ok "a job holds $1 slots" wait_for 20 has_lines "$out" "$1"
+}
+
+slots()
+{
+    hold 3
+    local first=$held
+    run_limited 20 "$keelrun" --dvm "$uri" -n 2 true
+    is "a job that does not fit: exit code" 125 "$code"
+    like "a job that does not fit: how much is in use" "$work/err" \
+        "2 ranks are more than the 1 slots .*; 3 of the DVM's 4 slots are in use by other jobs"
+    run_limited 20 "$keelrun" --dvm "$uri" --host node0 true
+    is "a node that is full: exit code" 125 "$code"
+    like "a node that is full: why" "$work/err" 'host node0 is not in the DVM of .*; 3 of'
+    # shellcheck disable=SC2016
+    run_limited 20 "$keelrun" --dvm "$uri" sh -c 'echo $KEEL_NODE'
+    is "without -n a job gets what is free" node3 "$(cat "$work/out")"
+    hold 1
+    run_limited 20 "$keelrun" --dvm "$uri" true
+    like "no slot is free" "$work/err" "no slot is free: 4 of the DVM's 4 slots are in use"
+
+    kill -KILL "$held"
+    wait "$held" 2>/dev/null
+    run_limited 20 "$keelrun" --dvm "$uri" true
+    is "the slots of a keelrun that was killed are free" 0 "$code"
+    ok "the job of another one goes on" is_alive "$first"
+    kill -TERM "$first"
+    wait "$first" 2>/dev/null
+    is "and ends as it was told" 143 $?
+    ok "no daemon of these jobs is left" wait_for 20 has_keelds "$standing"
+}
+
+# Several at a time: each waits for its turn to plan, and all have room.
+at_a_time()
+{
+    local one pids=() codes=
+    for one in 1 2 3 4; do
+        "$keelrun" --dvm "$uri" -n 1 sh -c 'exit 3' >/dev/null 2>&1 </dev/null &
+        pids+=($!)
+    done
+    for one in "${pids[@]}"; do
+        wait "$one"
+        codes+=" $?"
+    done
+    is "four at a time" " 3 3 3 3" "$codes"
+}
+
+# --- what disturbs nobody ---
+
+bad_input()
+{
+    hold 1
+    run_limited 20 "$keelrun" --dvm "$uri" --no-such-option true
+    is "a wrong command line: exit code" 2 "$code"
+    run_limited 20 "$keelrun" --dvm "$uri" --simulate 2x2 true
+    is "with --simulate: exit code" 2 "$code"
+    run_limited 20 "$keelrun" --dvm "$work/none" true
+    is "no file: exit code" 125 "$code"
+    like "no file: why" "$work/err" "none: No such file"
+    echo "1.0;unix://$sessions/x/0/oob" >"$work/stale"
+    run_limited 20 "$keelrun" --dvm "$work/stale" true
+    like "a file of a DVM that has ended" "$work/err" 'the DVM has ended, or is not on this host'
+    python3 - "$(sed 's/.*unix:..\([^;]*\)oob.*/\1dvm/' "$uri")" <<'EOF'
+import os, socket, struct, sys
+def talk(data):
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(sys.argv[1])
+    one.settimeout(20)
+    one.sendall(data)
+    try:
+        return one.recv(1 << 16)
+    except ConnectionError:
+        return b""
+for data in (b"\0\0\0\0", b"\xff" * 64, struct.pack("<I", 4) + b"\2\0\0\1", struct.pack("<I", 1) + b"\xfe"):
+    if talk(data):
+        sys.exit("an answer to " + repr(data))
+idle = socket.socket(socket.AF_UNIX)
+idle.connect(sys.argv[1])
+EOF
+    is "who speaks nonsense is hung up on" 0 $?
+    run_limited 20 "$keelrun" --dvm "$uri" true
+    is "and the DVM goes on" 0 "$code"
+    ok "as does the job that ran" is_alive "$held"
+    kill -TERM "$held"
+    wait "$held" 2>/dev/null
+    for words in "" "--uri" "--stop" "--uri $uri true" "--uri $uri -n 2" "--uri $uri --no-such" "--stop $uri --host a"; do
+        # shellcheck disable=SC2086
+        run_limited 20 "$dvm" $words
+        is "keel-dvm $words: exit code" 2 "$code"
+    done
+}
+
+# The jobs that had ranks on a node that is lost end, and the rest go on.
+lost_node()
+{
+    local victim first
+    hold 1
+    first=$held
+    "$keelrun" --dvm "$uri" --host node2 sh -c 'echo here; exec sleep 120' >"$work/second" \
+        2>"$work/second.err" </dev/null &
+    held=$!
+    started+=("$held")
+    ok "a job on node2" wait_for 20 has_lines "$work/second" 1
+    victim=$(child_with_vpid 3)
+    kill -KILL "$victim"
+    ok "its node is lost: it ends" wait_for 20 is_gone "$held"
+    wait "$held" 2>/dev/null
+    is "its node is lost: exit code" 125 $?
+    ok "the job elsewhere goes on" is_alive "$first"
+    ok "the DVM says so" wait_for 10 grep -q 'lost the daemon of node node2: .*; the DVM goes on' "$work/dvm.err"
+    # shellcheck disable=SC2016
+    run_limited 20 "$keelrun" --dvm "$uri" sh -c 'echo $KEEL_NODE'
+    is "the next job has the other nodes" "node1 node3" "$(sort "$work/out" | xargs)"
+    kill -TERM "$first"
+    wait "$first" 2>/dev/null
+}
+
+# child_with_vpid N: the standing daemon of this number: a child of the DVM's shepherd.
+child_with_vpid()
+{
+    local one
+    for one in $(descendants "$dvm_pid" | awk '$2 == "keeld" { print $1 }'); do
+        if tr '\0' ' ' <"/proc/$one/cmdline" | grep -q -- "--vpid $1 \$"; then
+            echo "$one"
+            return
+        fi
+    done
+}
+
+# --- ends ---
+
+ends()
+{
+    hold 2
+    kill -TERM "$dvm_pid"
+    fell "SIGTERM"
+    is "SIGTERM: exit code" 0 "$dvm_code"
+    wait "$held" 2>/dev/null
+    is "SIGTERM: its job has ended" 125 $?
+    like "SIGTERM: why" "$work/held.2.err" 'the DVM ends'
+    is "SIGTERM: the file is gone" "" "$(cat "$uri" 2>/dev/null)"
+
+    run_limited 20 "$dvm" --uri "$uri" --daemonize --simulate 2x1
+    is "--daemonize returns when the DVM stands" 0 "$code"
+    run_limited 20 "$keelrun" --dvm "$uri" true
+    is "--daemonize: a job runs" 0 "$code"
+    run_limited 60 "$dvm" --stop "$uri"
+    is "--stop: exit code" 0 "$code"
+    ok "--stop: no process is left" wait_for 10 no_keeld
+    ok "--stop: no folder is left" wait_for 10 no_session
+    run_limited 20 "$dvm" --stop "$uri"
+    is "--stop of none: exit code" 125 "$code"
+
+    run_limited 20 "$dvm" --uri "$uri" --daemonize --mca plm_rsh_agent false --host nowhere
+    is "a DVM that cannot be started: exit code" 125 "$code"
+
+    stand --simulate 2x1
+    hold 2
+    kill -KILL "$dvm_pid"
+    fell "SIGKILL"
+    ok "SIGKILL: its job has ended" wait_for 20 is_gone "$held"
+    wait "$held" 2>/dev/null
+    is "SIGKILL: exit code" 125 $?
+}
+
+stand --simulate 4x1
+is "the file is this user's alone" 600 "$(stat -c %a "$uri")"
+standing=$(keelds | wc -l)
+same_as_without
+slots
+at_a_time
+bad_input
+lost_node
+ends
+finish
