@@ -44,7 +44,6 @@ keelds()
     processes_with "TMPDIR=$work" | own_keelds
 }
 
-# Both a daemon and its shepherd have this name: how many there are without jobs.
 has_keelds()
 {
     [ "$(keelds | wc -l)" -eq "$1" ]

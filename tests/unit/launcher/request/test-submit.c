@@ -172,7 +172,9 @@ static struct run_request placed(void)
     ck_assert(strings_add(&placement->sequence, strdup("a")));
     ck_assert(strings_add(&placement->sequence, strdup("a")));
     request.display = DISPLAY_MAP | DISPLAY_TOPO;
-    request.json = request.report = request.dry_run = request.no_oversubscribe = true;
+    request.json = request.report = request.dry_run = request.no_oversubscribe = request.stand =
+        true;
+    request.dvm = strdup("file:uri");
     request.simulate_topo = strdup("pack:2 core:4");
     request.apps[0].per_node = 7;
     request.apps[0].hosts.relative = true;
@@ -205,7 +207,8 @@ START_TEST(test_where_ranks_run_comes_back)
     ck_assert_ptr_null(placement->ranks[1].cpus);
     ck_assert_uint_eq(placement->ranks[1].line, 2);
     ck_assert_uint_eq(read.display, DISPLAY_MAP | DISPLAY_TOPO);
-    ck_assert(read.json && read.report && read.dry_run && read.no_oversubscribe);
+    ck_assert(read.json && read.report && read.dry_run && read.no_oversubscribe && read.stand);
+    ck_assert_str_eq(read.dvm, "file:uri");
     ck_assert_str_eq(read.simulate_topo, "pack:2 core:4");
     ck_assert_uint_eq(read.apps[0].per_node, 7);
     ck_assert_str_eq(read.apps[0].hosts.nodes[0].name, "+n1");
