@@ -57,7 +57,7 @@ like "no debugger" "$work/err" \
 like "programs that never join" "$work/err" \
     "^keelrun: 2 of 2: started, and has not called keel_init or MPI_Init \(ranks 0-1\)$"
 
-run_limited 60 "$keelrun" -n 64 --oversubscribe --timeout 4 sleep 60
+run_limited 60 "$keelrun" -n 64 --oversubscribe --timeout 4 --report-state-on-timeout --get-stack-traces sleep 60
 is "64 ranks: exit code" 124 "$code"
 like "64 ranks in one line" "$work/err" "^keelrun: 64 of 64: started, .* \(ranks 0-63\)$"
 ok "64 ranks: one line each" said "^keelrun:   rank [0-9]+ on node" 64
