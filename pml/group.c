@@ -4,6 +4,7 @@
 #include <pml/arrival.h>
 #include <pml/context.h>
 #include <pml/progress.h>
+#include <stdio.h>
 
 static const opal_proc_t *named(const struct pml *pml, opal_proc_t *const *members, int32_t rank)
 {
@@ -75,6 +76,12 @@ static bool free_unused(struct keel_pml_context *context)
     return unused;
 }
 
+static void tell(const void *arg, char *text, size_t size)
+{
+    (void) arg;
+    snprintf(text, size, "in keel_pml_context_free");
+}
+
 int keel_pml_context_free(struct keel_pml_context **freed)
 {
     if (!freed || !*freed) {
@@ -85,7 +92,7 @@ int keel_pml_context_free(struct keel_pml_context **freed)
     const bool used = is_used(context);
     pml_unlock(context->pml);
     /* A callback may start more. */
-    if (used || progress_until(context->pml, has_sent, context) != OPAL_SUCCESS ||
+    if (used || progress_until(context->pml, has_sent, tell, context) != OPAL_SUCCESS ||
         !free_unused(context)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }

@@ -58,6 +58,12 @@ static bool is_over(void *arg)
     return probe->found || probe->error != OPAL_SUCCESS;
 }
 
+static void tell(const void *arg, char *text, size_t size)
+{
+    const struct probe *probe = arg;
+    request_tell(text, size, "a probe for a message from", probe->source, probe->tag);
+}
+
 static int ask(struct probe *probe, bool waits, struct keel_pml_status *end)
 {
     if (!is_allowed(probe->context, probe->source, probe->tag)) {
@@ -65,7 +71,7 @@ static int ask(struct probe *probe, bool waits, struct keel_pml_status *end)
     }
     struct pml *pml = probe->context->pml;
     if (waits) {
-        int status = progress_until(pml, is_over, probe);
+        int status = progress_until(pml, is_over, tell, probe);
         if (status != OPAL_SUCCESS) {
             return status;
         }

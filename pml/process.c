@@ -3,6 +3,7 @@
 #include <base/data/clock.h>
 #include <pml/core.h>
 #include <pml/process.h>
+#include <pml/progress.h>
 #include <poll.h>
 #include <pthread.h>
 #include <ptl/components.h>
@@ -104,6 +105,16 @@ int pml_process_run_callbacks(void)
 bool pml_process_in_callback(void)
 {
     return pml_in_callback();
+}
+
+void pml_process_tell(char *text, size_t size)
+{
+    progress_tell(text, size);
+}
+
+size_t pml_process_stats(struct keel_pml_stat *stats, size_t count)
+{
+    return the_pml ? pml_stats_total(the_pml, stats, count) : 0;
 }
 
 int keel_pml_open_on(const struct keel_host_ops *ops, void *host)

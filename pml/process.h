@@ -15,5 +15,9 @@ void pml_process_end(void);
 int pml_process_run_callbacks(void);
 /* One of them is up the stack. */
 bool pml_process_in_callback(void);
+/* What this thread waits for, as in "in a receive from 3 with tag 12"; "": nothing. */
+void pml_process_tell(char *text, size_t size);
+/* What keel_pml_stats has, of all contexts and ranks: likewise. */
+size_t pml_process_stats(struct keel_pml_stat *stats, size_t count);
 
 #endif

@@ -286,8 +286,13 @@ int pml_progress(struct pml *pml)
 
 /* ---- waiting ---- */
 
+/* The innermost of this thread. */
+static _Thread_local const struct waiter *waiting_here __attribute__((tls_model("initial-exec")));
+
 struct waiter {
     struct pml *pml;
+    const struct waiter *outer; /* up the stack of this thread; NULL: none */
+    progress_tell_fn *tell;
     bool (*done)(void *arg);
     void *arg;
     unsigned passes;
@@ -403,9 +408,10 @@ static bool spin(const struct waiter *waiter)
     return over && list_empty(&pml->ended);
 }
 
-int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
+int progress_until(struct pml *pml, bool (*done)(void *arg), progress_tell_fn *tell, void *arg)
 {
-    struct waiter waiter = {.pml = pml, .done = done, .arg = arg};
+    struct waiter waiter = {
+        .pml = pml, .outer = waiting_here, .tell = tell, .done = done, .arg = arg};
 
     if (is_over(&waiter)) {
         return OPAL_SUCCESS;
@@ -413,6 +419,7 @@ int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
     if (!progress_may_run(pml)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
+    waiting_here = &waiter;
     do {
         if (!pml->host.lock && !waiter.sleeps) {
             if (spin(&waiter)) {
@@ -426,5 +433,14 @@ int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg)
         }
         drive(pml, !(waiter.sleeps && pml->host.has_thread));
     } while (!is_over(&waiter));
+    waiting_here = waiter.outer;
     return OPAL_SUCCESS;
+}
+
+void progress_tell(char *text, size_t size)
+{
+    text[0] = '\0';
+    if (waiting_here) {
+        waiting_here->tell(waiting_here->arg, text, size);
+    }
 }

@@ -30,8 +30,13 @@ void progress_end_peers(struct pml *pml, int status);
 /* Drives progress once, if done, which is called with the lock, does not say so; whether it then
  * does. */
 bool progress_once(struct pml *pml, bool (*done)(void *arg), void *arg);
+/* What is waited for, in words; arg as of done. */
+typedef void progress_tell_fn(const void *arg, char *text, size_t size);
 /* Drives progress until done says so, however often it is asked afterwards; sleeps when nothing
- * happens for some time. RESOURCE_BUSY: inside of progress. */
-int progress_until(struct pml *pml, bool (*done)(void *arg), void *arg) KEEL_MUST_CHECK;
+ * happens for some time. tell: what progress_tell calls. RESOURCE_BUSY: inside of progress. */
+int progress_until(struct pml *pml, bool (*done)(void *arg), progress_tell_fn *tell,
+                   void *arg) KEEL_MUST_CHECK;
+/* What this thread waits for, up the stack; "": nothing. */
+void progress_tell(char *text, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <pml/request.h>
+#include <stdio.h>
 
 enum { CALLBACKS_AT_ONCE = 64 };
 
@@ -101,4 +102,16 @@ int keel_pml_callback(struct keel_pml_request *request, keel_pml_done_fn done, v
     }
     pml_unlock(pml);
     return OPAL_SUCCESS;
+}
+
+void request_tell(char *text, size_t size, const char *what, int32_t peer, int32_t tag)
+{
+    char from[24] = "any rank", with[24] = "any tag";
+    if (peer != KEEL_PML_ANY_SOURCE) {
+        snprintf(from, sizeof(from), "%d", peer);
+    }
+    if (tag != KEEL_PML_ANY_TAG) {
+        snprintf(with, sizeof(with), "tag %d", tag);
+    }
+    snprintf(text, size, "in %s %s with %s", what, from, with);
 }

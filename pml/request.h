@@ -72,6 +72,8 @@ static inline void request_undo(struct keel_pml_request *request)
     request->state = REQUEST_IDLE;
 }
 
+/* "in WHAT 3 with tag 12": what somebody waits for. */
+void request_tell(char *text, size_t size, const char *what, int32_t peer, int32_t tag);
 /* The user has an active request no more: it is released when it ends. */
 void request_abandon(struct keel_pml_request *request);
 /* An active request has ended, with the status that it has. It is on no list, and may be gone. */

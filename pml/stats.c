@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <pml/context.h>
+#include <pml/peer.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -64,5 +65,44 @@ size_t keel_pml_stats(struct keel_pml_context *context, int32_t rank, struct kee
                                           sum_up(context, rank, &rows[i])};
     }
     pml_unlock(context->pml);
+    return ROWS;
+}
+
+static void add(struct pml_stats *total, const struct pml_stats *stats)
+{
+    total->sent += stats->sent;
+    total->sent_bytes += stats->sent_bytes;
+    total->announced += stats->announced;
+    total->received += stats->received;
+    total->received_bytes += stats->received_bytes;
+    total->unexpected += stats->unexpected;
+}
+
+static struct pml_stats total_of(struct pml *pml)
+{
+    struct pml_stats total = {0};
+    struct keel_pml_context *context;
+    struct peer *peer;
+    list_for_each (context, &pml->all_contexts, struct keel_pml_context, all) {
+        for (size_t i = 0; i < context->size; i++) {
+            add(&total, &context->members[i].stats);
+        }
+    }
+    list_for_each (peer, &pml->all_peers, struct peer, all) {
+        total.waiting += peer->quota.bytes;
+        total.waiting_most += peer->quota.highest;
+    }
+    return total;
+}
+
+size_t pml_stats_total(struct pml *pml, struct keel_pml_stat *stats, size_t count)
+{
+    pml_lock(pml);
+    const struct pml_stats total = total_of(pml);
+    pml_unlock(pml);
+    for (size_t i = 0; i < ROWS && i < count; i++) {
+        stats[i] = (struct keel_pml_stat){rows[i].name, rows[i].unit, rows[i].help, 0};
+        memcpy(&stats[i].value, (const char *) &total + rows[i].at, sizeof(stats[i].value));
+    }
     return ROWS;
 }

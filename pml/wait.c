@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <pml/progress.h>
-#include <pml/request.h>
+#include <pml/recv.h>
 
 /* Requests that somebody waits for. */
 struct set {
@@ -63,6 +63,37 @@ static bool all_complete(void *arg)
     return i == set->count;
 }
 
+/* ---- what is waited for ---- */
+
+/* A receive's status has source and tag once it has its message. */
+static void tell_request(const void *arg, char *text, size_t size)
+{
+    const struct keel_pml_request *request = *(struct keel_pml_request *const *) arg;
+    const struct recv *recv = container_of(request, const struct recv, super);
+    if (!is_under_way(request)) {
+        return;
+    }
+    if (request->kind == REQUEST_RECV && !recv->member) {
+        request_tell(text, size, "a receive from", recv->match.source, recv->match.tag);
+    } else {
+        request_tell(text, size, request->kind == REQUEST_SEND ? "a send to" : "a receive from",
+                     request->status.source, request->status.tag);
+    }
+}
+
+/* The first that is under way. */
+static void tell_set(const void *arg, char *text, size_t size)
+{
+    const struct set *set = arg;
+    size_t i = 0;
+    while (i < set->count && !is_under_way(set->requests[i])) {
+        i++;
+    }
+    if (i < set->count) {
+        tell_request(&set->requests[i], text, size);
+    }
+}
+
 /* Waits, or drives progress once if that is needed. *done: it is so. */
 static int drive(struct set *set, bool (*so)(void *arg), bool waits, bool *done)
 {
@@ -71,7 +102,7 @@ static int drive(struct set *set, bool (*so)(void *arg), bool waits, bool *done)
 
     *done = true;
     if (pml && waits) {
-        status = progress_until(pml, so, set);
+        status = progress_until(pml, so, tell_set, set);
     } else if (pml) {
         *done = progress_once(pml, so, set);
     }
@@ -139,7 +170,7 @@ int keel_pml_wait(struct keel_pml_request **request, struct keel_pml_status *sta
         return OPAL_ERR_BAD_PARAM;
     }
     if (!is_seen_over(request)) {
-        int result = progress_until((*request)->context->pml, is_over, request);
+        int result = progress_until((*request)->context->pml, is_over, tell_request, request);
         if (result != OPAL_SUCCESS) {
             return result;
         }

@@ -132,3 +132,28 @@ void rml_handle(struct rml *rml, orte_rml_tag_t tag, rml_handler_fn fn, void *ar
     }
     pthread_mutex_unlock(&rml->lock);
 }
+
+void rml_look(struct rml *rml, struct rml_look *look)
+{
+    *look = (struct rml_look){0};
+    pthread_mutex_lock(&rml->lock);
+    struct rml_posted *posted;
+    list_for_each (posted, &rml->match.posted, struct rml_posted, link) {
+        const struct rml_receive *receive = rml_receive_of(posted);
+        if (receive->kind == RML_RECEIVE_WAIT && !look->receives) {
+            look->receives = true;
+            look->peer = posted->peer;
+            look->tag = posted->tag;
+        }
+    }
+    const struct list *unexpected = &rml->match.unexpected;
+    for (const struct list *at = unexpected->next; at != unexpected; at = at->next) {
+        look->waiting++;
+    }
+    const struct rml_counters *counters = &rml->counters;
+    look->waiting_bytes = rml->match.unexpected_bytes;
+    look->refused = counters->malformed + counters->forged + counters->refused_tags +
+                    counters->misrouted + counters->link_down + counters->overflow +
+                    counters->out_of_order + counters->lost;
+    pthread_mutex_unlock(&rml->lock);
+}

@@ -233,6 +233,15 @@ void rml_set_leave(struct rml *rml, unsigned (*leave)(void), void (*back)(unsign
 void rml_end_exceptions(struct rml *rml);
 /* Waits until what was sent has arrived, for at most the parameter rml_finalize_timeout_ms. */
 void rml_flush(struct rml *rml);
+/* What this process does, for those who ask from outside. */
+struct rml_look {
+    bool receives; /* a blocking receive waits, the first of: */
+    orte_process_name_t peer;
+    orte_rml_tag_t tag;
+    uint64_t waiting, waiting_bytes; /* messages that no receive has taken; their memory */
+    uint64_t refused;                /* frames and messages that were refused or lost, in all */
+};
+void rml_look(struct rml *rml, struct rml_look *look);
 /* Bytes that were sent to a peer in one class and have not arrived: for senders that hold back. */
 size_t rml_queued(struct rml *rml, const orte_process_name_t *peer, enum oob_class class);
 
