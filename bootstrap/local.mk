@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libbootstrap.la
 libbootstrap_la_SOURCES = \
 	bootstrap/backend.c bootstrap/backend.h bootstrap/env.c bootstrap/env.h bootstrap/ftevent.c \
-	bootstrap/host.c bootstrap/host.h bootstrap/info.c bootstrap/init.c bootstrap/jobs.c bootstrap/native.c bootstrap/process.h \
+	bootstrap/host.c bootstrap/host.h bootstrap/info.c bootstrap/init.c bootstrap/jobs.c bootstrap/look.c bootstrap/look.h bootstrap/native.c bootstrap/process.h \
 	bootstrap/singleton.c bootstrap/tool.c bootstrap/tool.h
 libbootstrap_la_SOURCES += \
 	bootstrap/pmix/client.c bootstrap/pmix/client.h bootstrap/pmix/contacts.c \

@@ -4,6 +4,7 @@
 
 #include <base/loop/handover.h>
 #include <bootstrap/backend.h>
+#include <bootstrap/look.h>
 #include <wireup/proto.h>
 
 #include <base/data/clock.h>
@@ -174,6 +175,15 @@ static int take_lost(struct native *native)
     return ORTE_SUCCESS;
 }
 
+static int take_look(struct native *native, opal_buffer_t *buffer)
+{
+    uint32_t number;
+    int status = proto_unpack(buffer, "u", &number);
+    return status == OPAL_SUCCESS
+               ? to_daemon(native, look_answer(native->backend.rml, native->name.jobid, number))
+               : status;
+}
+
 static int take(struct native *native, uint8_t command, opal_buffer_t *buffer)
 {
     return command == CLIENT_WELCOME ? take_welcome(native, buffer)
@@ -182,6 +192,7 @@ static int take(struct native *native, uint8_t command, opal_buffer_t *buffer)
            : command == CLIENT_BYE   ? take_bye(native)
            : command == CLIENT_LOST  ? take_lost(native)
            : command == CLIENT_ENDED ? take_ended(native, buffer)
+           : command == CLIENT_LOOK  ? take_look(native, buffer)
                                      : ORTE_ERR_BAD_PARAM;
 }
 

@@ -19,10 +19,17 @@ int look_pack_node(opal_buffer_t *buffer, const struct keel_node_state *node)
                       node->pid);
 }
 
-int look_pack_rank(opal_buffer_t *buffer, const struct keel_rank_state *rank)
+int look_pack_counter(opal_buffer_t *counters, const char *name, uint64_t value)
 {
-    return proto_pack(buffer, "cuuusqqqq", (uint8_t) RECORD_RANK, rank->rank, rank->node, rank->pid,
-                      rank->state, rank->still_ms, rank->age_ms, rank->cpu_ms, rank->memory_bytes);
+    return proto_pack(counters, "sq", name, value);
+}
+
+int look_pack_rank(opal_buffer_t *buffer, const struct keel_rank_state *rank, const void *counters,
+                   size_t counters_bytes)
+{
+    return proto_pack(buffer, "cuuusqqqqb", (uint8_t) RECORD_RANK, rank->rank, rank->node,
+                      rank->pid, rank->state, rank->still_ms, rank->age_ms, rank->cpu_ms,
+                      rank->memory_bytes, counters, counters_bytes);
 }
 
 int look_pack_line(opal_buffer_t *buffer, const char *line)
@@ -68,15 +75,67 @@ static int take_node(opal_buffer_t *buffer, const struct keel_look *look, void *
     return status;
 }
 
+struct counters {
+    struct keel_counter list[LOOK_COUNTERS_MAX]; /* owned names */
+    size_t count;
+};
+
+static int take_counters(struct counters *counters, opal_buffer_t *buffer)
+{
+    int status = OPAL_SUCCESS;
+    while (status == OPAL_SUCCESS && proto_left(buffer) > 0) {
+        char *name;
+        uint64_t value;
+        status = counters->count < LOOK_COUNTERS_MAX ? proto_unpack(buffer, "sq", &name, &value)
+                                                     : ORTE_ERR_BAD_PARAM;
+        if (status == OPAL_SUCCESS) {
+            counters->list[counters->count++] = (struct keel_counter){name, value};
+        }
+    }
+    return status;
+}
+
+/* Takes the bytes. */
+static int read_counters(struct counters *counters, uint8_t *bytes, size_t size)
+{
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    counters->count = 0;
+    if (!buffer || size > LOOK_COUNTERS_BYTES) {
+        free(bytes);
+        if (buffer) {
+            OBJ_RELEASE(buffer);
+        }
+        return buffer ? ORTE_ERR_BAD_PARAM : ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    int status = bytes ? opal_dss.load(buffer, bytes, (int32_t) size) : OPAL_SUCCESS;
+    if (status == OPAL_SUCCESS) {
+        status = take_counters(counters, buffer);
+    }
+    OBJ_RELEASE(buffer);
+    return status;
+}
+
 static int take_rank(opal_buffer_t *buffer, const struct keel_look *look, void *arg)
 {
     struct keel_rank_state rank;
+    struct counters counters = {.count = 0};
     char *state;
-    int status = proto_unpack(buffer, "uuusqqqq", &rank.rank, &rank.node, &rank.pid, &state,
-                              &rank.still_ms, &rank.age_ms, &rank.cpu_ms, &rank.memory_bytes);
+    uint8_t *bytes;
+    size_t size;
+    int status =
+        proto_unpack(buffer, "uuusqqqqb", &rank.rank, &rank.node, &rank.pid, &state, &rank.still_ms,
+                     &rank.age_ms, &rank.cpu_ms, &rank.memory_bytes, &bytes, &size);
+    if (status == OPAL_SUCCESS) {
+        status = read_counters(&counters, bytes, size);
+    }
     rank.state = state;
+    rank.counters = counters.list;
+    rank.counter_count = counters.count;
     if (status == OPAL_SUCCESS && look) {
         look->rank(arg, &rank);
+    }
+    for (size_t i = 0; i < counters.count; i++) {
+        free((char *) counters.list[i].name);
     }
     free(state);
     return status;

@@ -18,6 +18,7 @@ enum server_command {
     SERVER_CARDS,     /* q request, u rank: this rank's cards, please */
     SERVER_ABORT,     /* i status, s reason */
     SERVER_BYE,       /* c all ranks leave: they have passed a fence for it */
+    SERVER_LOOK,      /* u number, s what it waits in, "" for nothing, b counters (look.h) */
 };
 
 /* Daemon to rank, on RML_TAG_CLIENT. */
@@ -28,6 +29,7 @@ enum client_command {
     CLIENT_BYE,         /* -: the goodbye was heard */
     CLIENT_LOST,        /* -; from the rank to itself: the link to the daemon is down */
     CLIENT_ENDED,       /* u count, count u: these ranks have failed, and the job goes on */
+    CLIENT_LOOK,        /* u number: what do you do? Answered from within Keel */
 };
 
 /* Tool to HNP, on ORTE_RML_TAG_TOOL, and the answer, which begins with the same byte and number. */

@@ -39,6 +39,11 @@ struct keel_node_state {
     const char *state; /* "answers", "does not answer", "starting", "lost", ... */
     uint32_t pid;      /* of its daemon; 0: not known */
 };
+/* What a rank has counted; keel_tool_look(3) has the names. */
+struct keel_counter {
+    const char *name;
+    uint64_t value;
+};
 struct keel_rank_state {
     uint32_t rank;
     uint32_t node;
@@ -48,6 +53,8 @@ struct keel_rank_state {
     uint64_t age_ms;       /* since it was started */
     uint64_t cpu_ms;       /* processor time that it has used */
     uint64_t memory_bytes; /* its resident memory */
+    const struct keel_counter *counters;
+    size_t counter_count; /* 0: it was not inside Keel when it was asked, or is no Keel program */
 };
 struct keel_look {
     void (*job)(void *arg, const struct keel_job_state *job);

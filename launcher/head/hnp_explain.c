@@ -382,8 +382,9 @@ static int take_state(struct explanation *explanation, uint32_t vpid, opal_buffe
     uint32_t rank;
     char *what;
     struct rank_state_told told = {.node = hnp->dvm.daemons[vpid].node};
-    int status = proto_unpack(buffer, "uuqsqqq", &rank, &told.pid, &told.for_ms, &what,
-                              &told.age_ms, &told.cpu_ms, &told.memory_bytes);
+    int status =
+        proto_unpack(buffer, "uuqsqqqb", &rank, &told.pid, &told.for_ms, &what, &told.age_ms,
+                     &told.cpu_ms, &told.memory_bytes, &told.counters.data, &told.counters.size);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -391,6 +392,7 @@ static int take_state(struct explanation *explanation, uint32_t vpid, opal_buffe
     status = !is_of(hnp, vpid, rank) ? ORTE_ERR_PERM
                                      : rank_states_tell(explanation->states, rank, &told);
     free(what);
+    free(told.counters.data);
     return status == ORTE_ERR_VALUE_OUT_OF_BOUNDS ? ORTE_SUCCESS : status; /* added since */
 }
 

@@ -68,7 +68,8 @@ static int pack_rank(const struct hnp *hnp, uint32_t rank, const struct known *k
                       : is_awaited(known, vpid)              ? "not known: its node does not answer"
                                                              : "not known";
     }
-    return look_pack_rank(buffer, &state);
+    return look_pack_rank(buffer, &state, told ? told->counters.data : NULL,
+                          told ? told->counters.size : 0);
 }
 
 opal_buffer_t *hnp_look_pack(const struct hnp *hnp, uint64_t number, const struct known *known)

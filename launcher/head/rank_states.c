@@ -34,6 +34,7 @@ void rank_states_destroy(struct rank_states *states)
 {
     for (uint32_t rank = 0; states && rank < states->count; rank++) {
         free((char *) states->ranks[rank].what);
+        blob_fini(&states->ranks[rank].counters);
     }
     if (states) {
         free(states->ranks);
@@ -59,7 +60,8 @@ int rank_states_tell(struct rank_states *states, uint32_t rank, const struct ran
     }
     *state = *told;
     state->what = what;
-    return ORTE_SUCCESS;
+    state->counters = (struct blob){0};
+    return blob_append(&state->counters, told->counters.data, told->counters.size);
 }
 
 const struct rank_state_told *rank_states_find(const struct rank_states *states, uint32_t rank)

@@ -3,6 +3,7 @@
 #ifndef LAUNCHER_HEAD_RANK_STATES_H
 #define LAUNCHER_HEAD_RANK_STATES_H
 
+#include <base/data/bytes.h>
 #include <keel/types.h>
 
 enum {
@@ -18,6 +19,7 @@ struct rank_state_told {
     const char *what;
     const char *node; /* borrowed until the states are destroyed */
     uint64_t age_ms, cpu_ms, memory_bytes;
+    struct blob counters; /* borrowed; kept: a copy (wireup/look.h) */
 };
 
 struct rank_states;

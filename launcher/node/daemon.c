@@ -330,10 +330,16 @@ static void rank_aborted(void *arg, const orte_process_name_t *rank, int code, c
     local_aborted(arg, rank->vpid, code, reason);
 }
 
+static void rank_looked(void *arg)
+{
+    explain_looked(arg);
+}
+
 static const struct server_ops server_ops = {
     .joined = rank_joined,
     .left = rank_left,
     .abort = rank_aborted,
+    .looked = rank_looked,
 };
 
 /* Daemons of this job, my own ranks, and in the HNP tools; nobody else is linked. */
@@ -603,6 +609,7 @@ void daemon_destroy(struct daemon *daemon)
     tracer_destroy(daemon);
     iof_destroy(daemon->iof);
     names_destroy(daemon->names);
+    explain_destroy(daemon);
     server_destroy(daemon->server);
     allgather_destroy(daemon->allgather);
     rml_destroy(daemon->rml);

@@ -63,10 +63,11 @@ struct daemon_ops {
 struct local_rank;  /* local.c */
 struct service_ops; /* service.h */
 struct services;
-struct names;  /* name_server.h */
-struct onward; /* onward.h */
-struct tracer; /* tracer.h */
-struct doing;  /* service.h */
+struct names;     /* name_server.h */
+struct onward;    /* onward.h */
+struct tracer;    /* tracer.h */
+struct explainer; /* explain.c */
+struct doing;     /* service.h */
 
 /* Who asks for more ranks. */
 struct spawned_watcher {
@@ -120,6 +121,7 @@ struct daemon {
     struct list hosted;          /* struct hosted of hosted.c: daemons of other jobs */
     uint32_t last_hosted;        /* the number of the last one */
     struct tracer *tracer;       /* owned; NULL until stacks are asked for */
+    struct explainer *explainer; /* owned; NULL until it is asked what the ranks do */
     struct names *names;         /* owned: published by ranks */
     struct allgather *allgather; /* owned: between the daemons, for services */
 };

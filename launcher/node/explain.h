@@ -7,5 +7,8 @@
 struct daemon;
 
 int explain_ranks(struct daemon *daemon, opal_buffer_t *buffer); /* ORDER_EXPLAIN */
+/* A rank has said what it does, or will not. */
+void explain_looked(struct daemon *daemon);
+void explain_destroy(struct daemon *daemon);
 
 #endif

@@ -484,16 +484,18 @@ static void member_doing(struct daemon *daemon, uint32_t rank, struct doing *doi
 {
     const struct local_rank *local = &daemon->ranks[rank];
     orte_process_name_t name = {daemon->launch.map.jobid, rank};
-    uint32_t operation;
-    uint64_t moved_us;
-    bool waits = server_in_fence(daemon->server, &name, &operation, &moved_us);
+    struct server_view view;
+    (void) server_view(daemon->server, &name, &view);
     doing->pid = (uint32_t) local->pid;
-    doing->moved_us = moved_us ? moved_us : doing->moved_us;
-    if (waits) {
-        snprintf(doing->what, sizeof(doing->what), "in fence %u", operation);
+    doing->moved_us = view.moved_us ? view.moved_us : doing->moved_us;
+    doing->counters = view.counters;
+    if (view.in_fence) {
+        snprintf(doing->what, sizeof(doing->what), "in fence %u", view.operation);
     } else {
         snprintf(doing->what, sizeof(doing->what), "%s",
-                 local->left ? "finalized, in or after keel_finalize" : "running, after keel_init");
+                 view.waits[0] ? view.waits
+                 : local->left ? "finalized, in or after keel_finalize"
+                               : "running, after keel_init");
     }
 }
 

@@ -14,6 +14,7 @@
 
 enum { SERVICES_MAX = 8 }; /* of a daemon */
 
+struct blob;
 struct daemon;
 struct spawned;
 struct services; /* those of one daemon's job */
@@ -25,6 +26,8 @@ struct doing {
     uint64_t moved_us; /* when it last said something, or began */
     uint64_t began_us; /* when it was started */
     uint64_t cpu_ms, memory_bytes;
+    const struct blob
+        *counters; /* borrowed: what it has counted (wireup/look.h); NULL: not known */
 };
 
 struct service_ops {

@@ -72,7 +72,7 @@ for pid in "$local_job" "$nodes_job"; do
         "^job [0-9a-f]{32}: 4 ranks of $member, running for [0-9.]+ s, keelrun $pid$"
 done
 like "a node" "$work/out" "^  node1 +[0-9]+  runs$"
-like "a rank" "$work/out" "^     3 node1 +[0-9]+ +[0-9.]+ +[0-9.]+ s +[0-9.]+M +[0-9.]+ s  in fence [0-9]+$"
+like "a rank" "$work/out" "^     3 node1 +[0-9]+ +[0-9.]+ +[0-9.]+ s +[0-9.]+M +[0-9.]+ +[0-9.]+ s  in fence [0-9]+$"
 ask --json
 is "JSON: both" "[('running', 4, '$member')]" "$(member_of 'sorted({(x["state"], x["rank_count"], x["program"]) for x in j})')"
 is "JSON: their keelruns" True "$(member_of "{x['keelrun'] for x in j} == {$local_job, $nodes_job}")"
@@ -119,6 +119,29 @@ like "a stopped keelrun: is named" "$work/out" "^job [0-9a-f]{32}: its keelrun d
 like "a stopped keelrun: the other job is there" "$work/out" "^job $id: 4 ranks"
 kill -CONT "$local_job"
 ok "it goes on, and answers" wait_for 30 shows "keelrun $local_job$"
+
+# --- what ranks wait in, and have counted ---
+
+start_job 4 -n 4 --oversubscribe "$member" waits
+waits_job=$job
+ok "a receive in the RML" wait_for 30 shows " in an RML receive from 3 with tag 500$"
+ok "a receive" wait_for 30 shows "^     1 .* [1-9][0-9.]*K? +[0-9.]+ s  in a receive from 3 with tag 12$"
+ok "a probe" wait_for 30 shows " in a probe for a message from 1 with tag 7$"
+ok "a receive from any" wait_for 30 shows " in a receive from any rank with any tag$"
+ok "counters" wait_for 30 shows "^       rml_waiting 2$" --counters
+rank_says()
+{
+    ask --json
+    [ "$(member_of "[x['ranks'][1]['counters']['$1'] for x in j if x['keelrun'] == $waits_job][0]")" = "$2" ]
+}
+ok "counters as JSON: of the RML" wait_for 30 rank_says rml_waiting 2
+ok "counters as JSON: of messages" rank_says pml_messages_received 0
+is "counters as JSON: of rails" True \
+    "$(member_of "any(n.startswith('btl_') for x in j for r in x['ranks'] for n in r['counters'])")"
+kill -QUIT "$waits_job"
+ok "keelrun tells the same on SIGQUIT" wait_for 30 \
+    grep -q "^keelrun: 1 of 4: in a receive from 3 with tag 12 (rank 1)$" "$work/job$jobs.err"
+end_job "$waits_job"
 
 # --- stacks ---
 

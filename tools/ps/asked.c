@@ -33,7 +33,7 @@ static int look(const struct asked *asked, const struct options *options)
 {
     const struct show *show = options->json ? &show_json : &show_text;
     struct keel_options keel = KEEL_OPTIONS_DEFAULT;
-    struct shown shown = {.out = stdout};
+    struct shown shown = {.out = stdout, .counters = options->counters};
     keel.contact = asked->contact;
     int status = keel_init(&keel);
     if (status != ORTE_SUCCESS) {

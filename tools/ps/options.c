@@ -13,6 +13,7 @@ static const double answer_s = 5, stacks_s = 30;
 static const struct option table[] = {
     {"json", no_argument, NULL, 'j'},
     {"stacks", no_argument, NULL, 's'},
+    {"counters", no_argument, NULL, 'c'},
     {"watch", no_argument, NULL, 'w'},
     {"job", required_argument, NULL, 'J'},
     {"timeout", required_argument, NULL, 't'},
@@ -31,6 +32,7 @@ static void print_help(void)
         "  --job ID          only jobs whose id begins so; repeatable\n"
         "  --json            as one JSON object, on a line\n"
         "  --stacks          what the ranks wait in: their stacks, each distinct one once\n"
+        "  --counters        what each rank has counted, below it\n"
         "  --watch [SECONDS] again and again, with so many seconds between, else 2\n"
         "  --timeout SECONDS what a keelrun has to answer\n"
         "  --completion bash print what completes this command line in bash\n"
@@ -109,6 +111,9 @@ static int take(struct options *options, int option, char **argv)
         return 0;
     case 's':
         options->stacks = true;
+        return 0;
+    case 'c':
+        options->counters = true;
         return 0;
     case 'w':
         return take_watch(options, argv);

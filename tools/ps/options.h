@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct options {
-    bool json, stacks, watch;
+    bool json, stacks, counters, watch;
     double watch_s;    /* between two looks */
     double timeout_s;  /* for a keelrun to answer */
     const char **jobs; /* owned: what their ids begin with; none: all */

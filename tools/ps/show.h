@@ -10,6 +10,7 @@ struct shown {
     FILE *out;    /* borrowed */
     char **nodes; /* owned: their names, by number */
     size_t node_count;
+    bool counters;    /* are asked for */
     const char *part; /* that is open: "nodes", "ranks", "stacks"; NULL: none */
 };
 

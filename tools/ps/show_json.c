@@ -48,8 +48,14 @@ static void json_rank(void *arg, const struct keel_rank_state *rank)
     json_member(out, "state", rank->state, ",");
     fprintf(out,
             "\"pid\":%u,\"still_ms\":%" PRIu64 ",\"age_ms\":%" PRIu64 ",\"cpu_ms\":%" PRIu64
-            ",\"memory_bytes\":%" PRIu64 "}",
+            ",\"memory_bytes\":%" PRIu64 ",\"counters\":{",
             rank->pid, rank->still_ms, rank->age_ms, rank->cpu_ms, rank->memory_bytes);
+    for (size_t i = 0; i < rank->counter_count; i++) {
+        fputs(i > 0 ? "," : "", out);
+        json_string(out, rank->counters[i].name);
+        fprintf(out, ":%" PRIu64, rank->counters[i].value);
+    }
+    fputs("}}", out);
 }
 
 static void json_line(void *arg, const char *line)

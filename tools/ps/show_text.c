@@ -1,6 +1,7 @@
 /* For people. */
 #include <config.h>
 
+#include <inttypes.h>
 #include <string.h>
 #include <tools/ps/show.h>
 
@@ -31,6 +32,10 @@ static const char *size(char text[32], uint64_t bytes)
     static const char units[] = "KMGT";
     double value = (double) bytes / 1024;
     int unit = 0;
+    if (bytes < 1000) {
+        snprintf(text, 32, "%u", (unsigned) bytes);
+        return text;
+    }
     while (value >= 1000 && units[unit + 1]) {
         value /= 1024;
         unit++;
@@ -74,13 +79,38 @@ static void text_node(void *arg, const struct keel_node_state *node)
     fputc('\n', shown->out);
 }
 
+/* Memory of messages that wait for a receive; "-": the rank has not said. */
+static const char *waiting(char text[32], const struct keel_rank_state *rank)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < rank->counter_count; i++) {
+        const struct keel_counter *counter = &rank->counters[i];
+        if (strcmp(counter->name, "rml_waiting_bytes") == 0 ||
+            strcmp(counter->name, "pml_unexpected_now") == 0) {
+            bytes += counter->value;
+        }
+    }
+    return rank->counter_count > 0 ? size(text, bytes) : "-";
+}
+
+static void text_counters(FILE *out, const struct keel_rank_state *rank)
+{
+    for (size_t i = 0; i < rank->counter_count; i++) {
+        if (rank->counters[i].value > 0) {
+            fputs("       ", out);
+            print(out, rank->counters[i].name);
+            fprintf(out, " %" PRIu64 "\n", rank->counters[i].value);
+        }
+    }
+}
+
 static void text_rank(void *arg, const struct keel_rank_state *rank)
 {
     struct shown *shown = arg;
-    char pid[16] = "-", cpu[32] = "-", used[32] = "-", memory[32] = "-", still[32] = "-";
+    char pid[16] = "-", cpu[32] = "-", used[32] = "-", memory[32] = "-", still[32] = "-", wait[32];
     if (begin(shown, "ranks")) {
-        fprintf(shown->out, "  %4s %-16s %8s %6s %8s %6s %8s  %s\n", "RANK", "NODE", "PID", "CPU%",
-                "TIME", "MEM", "STILL", "STATE");
+        fprintf(shown->out, "  %4s %-16s %8s %6s %8s %6s %6s %8s  %s\n", "RANK", "NODE", "PID",
+                "CPU%", "TIME", "MEM", "QUEUE", "STILL", "STATE");
     }
     if (rank->pid) {
         double age_ms = rank->age_ms > 0 ? (double) rank->age_ms : 1;
@@ -90,10 +120,13 @@ static void text_rank(void *arg, const struct keel_rank_state *rank)
         size(memory, rank->memory_bytes);
         duration(still, rank->still_ms);
     }
-    fprintf(shown->out, "  %4u %-16s %8s %6s %8s %6s %8s  ", rank->rank,
-            shown_node(shown, rank->node), pid, cpu, used, memory, still);
+    fprintf(shown->out, "  %4u %-16s %8s %6s %8s %6s %6s %8s  ", rank->rank,
+            shown_node(shown, rank->node), pid, cpu, used, memory, waiting(wait, rank), still);
     print(shown->out, rank->state);
     fputc('\n', shown->out);
+    if (shown->counters) {
+        text_counters(shown->out, rank);
+    }
 }
 
 static void text_line(void *arg, const char *line)

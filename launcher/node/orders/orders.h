@@ -64,7 +64,8 @@ enum report {
     REPORT_UNSTARTED, /* u vpid, s why: this daemon, which I was to start, does not run */
     REPORT_STATES,    /* u number of the order, u my pid, u count, count x (u rank, u pid, q ms in
                        * which it has not moved on, s what it does, q ms since its start, q ms of
-                       * processor time, q bytes of memory): my ranks that have not ended */
+                       * processor time, q bytes of memory, b counters): my ranks that have
+                       * not ended */
     REPORT_STACK,     /* u number, u rank, s why there is none, u threads, threads x (c first, s
                        * frames as in struct stack) */
     REPORT_GROWN,     /* u daemons, s contact: I know that there are so many */

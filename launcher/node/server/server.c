@@ -107,6 +107,9 @@ static int take_command(struct server *server, struct job *job, uint32_t rank,
     if (status != OPAL_SUCCESS) {
         return status;
     }
+    if (command == SERVER_LOOK) {
+        return look_from_rank(server, job, rank, buffer);
+    }
     job->ranks[rank].moved_us = clock_us();
     if (command == SERVER_HELLO) {
         return welcome(server, job, rank);
@@ -239,6 +242,8 @@ static void job_destroy(struct server *server, struct job *job)
     ask_drop_all(job);
     for (uint32_t rank = 0; job->ranks && rank < job->map.size; rank++) {
         blob_fini(&job->ranks[rank].cards);
+        blob_fini(&job->ranks[rank].counters);
+        free(job->ranks[rank].waits);
     }
     free(job->ranks);
     free(job->daemons);
@@ -337,18 +342,7 @@ void server_rank_gone(struct server *server, const orte_process_name_t *name)
     job->ranks[name->vpid].state = RANK_GONE;
     fence_rank_gone(server, job, name->vpid, early);
     ask_rank_gone(server, job, name->vpid);
-}
-
-bool server_in_fence(struct server *server, const orte_process_name_t *name, uint32_t *operation,
-                     uint64_t *moved_us)
-{
-    struct job *job = server_find_job(server, name->jobid);
-    *moved_us = 0;
-    if (!job || !job_is_local(server, job, name->vpid)) {
-        return false;
-    }
-    *moved_us = job->ranks[name->vpid].moved_us;
-    return fence_holds(job, name->vpid, operation);
+    look_rank_gone(server, job, name->vpid);
 }
 
 void server_daemon_lost(struct server *server, uint32_t vpid)

@@ -17,6 +17,9 @@ struct local_rank {
     uint64_t moved_us;   /* when it last said something here, or was told that a fence is passed */
     bool committed;      /* a first fence has published its cards */
     bool stranger;       /* it ended without having joined: no Keel program, or too early */
+    bool looking;        /* it was asked what it does, and has not answered */
+    char *waits;         /* owned: what it has answered; NULL: it has not */
+    struct blob counters;
 };
 
 struct job {
@@ -27,6 +30,7 @@ struct job {
     uint32_t *daemons;  /* owned, by rank */
     int fence_status;   /* the failure of an earlier fence */
     struct list fences; /* under way */
+    uint32_t look;      /* the number of the last question */
     struct list asks;   /* for ranks of mine that have not published yet */
 };
 
@@ -63,6 +67,10 @@ void fence_begun(struct server *server, const char *key);
 /* Has the rank come to a fence that is not passed? */
 bool fence_holds(struct job *job, uint32_t rank, uint32_t *operation);
 void fence_drop_all(struct server *server, struct job *job);
+
+/* look.c: what ranks do. */
+int look_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer);
+void look_rank_gone(struct server *server, struct job *job, uint32_t rank);
 
 /* ask.c: cards on demand. */
 int ask_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer);

@@ -188,7 +188,7 @@ endif
 check_PROGRAMS += tests/unit/launcher/node/test-server tests/unit/launcher/node/test-allgather
 tests_unit_launcher_node_test_server_SOURCES = tests/unit/launcher/node/test-server.c $(RML_CLUSTER)
 tests_unit_launcher_node_test_server_LDADD = tests/lib/libunit.la liblauncher.la libbootstrap.la \
-	libwireup.la librml.la liboob.la libbtl.la libbase.la
+	libwireup.la librml.la liboob.la libpml.la libptl.la libbtl.la libbase.la
 tests_unit_launcher_node_test_allgather_SOURCES = tests/unit/launcher/node/test-allgather.c
 tests_unit_launcher_node_test_allgather_LDADD = tests/lib/libunit.la $(launcher_libs)
 

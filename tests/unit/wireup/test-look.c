@@ -43,6 +43,11 @@ static void see_rank(void *arg, const struct keel_rank_state *rank)
              (unsigned long long) rank->memory_bytes);
     (void) arg;
     add(line);
+    for (size_t i = 0; i < rank->counter_count; i++) {
+        snprintf(line, sizeof(line), "counter %s %llu", rank->counters[i].name,
+                 (unsigned long long) rank->counters[i].value);
+        add(line);
+    }
 }
 
 static void see_line(void *arg, const char *line)
@@ -53,15 +58,29 @@ static void see_line(void *arg, const char *line)
 
 static const struct keel_look look = {see_job, see_node, see_rank, see_line};
 
+static size_t cut; /* off the counters */
+
 static opal_buffer_t *pack(void)
 {
     const struct keel_job_state job = {1, "00ff", "running", "prog", 7, UINT64_C(1) << 40, 2};
     const struct keel_node_state node = {3, "nu3", "does not answer", 9};
-    const struct keel_rank_state rank = {1, 3, 11, "in fence 2", 5, 6, 7, UINT64_C(1) << 40};
+    const struct keel_rank_state rank = {.rank = 1,
+                                         .node = 3,
+                                         .pid = 11,
+                                         .state = "in fence 2",
+                                         .still_ms = 5,
+                                         .age_ms = 6,
+                                         .cpu_ms = 7,
+                                         .memory_bytes = UINT64_C(1) << 40};
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
     ck_assert_int_eq(look_pack_job(buffer, &job), ORTE_SUCCESS);
     ck_assert_int_eq(look_pack_node(buffer, &node), ORTE_SUCCESS);
-    ck_assert_int_eq(look_pack_rank(buffer, &rank), ORTE_SUCCESS);
+    opal_buffer_t *counters = OBJ_NEW(opal_buffer_t);
+    ck_assert_int_eq(look_pack_counter(counters, "sent", 12), ORTE_SUCCESS);
+    ck_assert_int_eq(look_pack_counter(counters, "came", UINT64_MAX), ORTE_SUCCESS);
+    ck_assert_int_eq(look_pack_rank(buffer, &rank, counters->base_ptr, counters->bytes_used - cut),
+                     ORTE_SUCCESS);
+    OBJ_RELEASE(counters);
     ck_assert_int_eq(look_pack_line(buffer, "a stack"), ORTE_SUCCESS);
     return buffer;
 }
@@ -75,6 +94,8 @@ START_TEST(test_what_is_packed_is_seen)
     ck_assert_str_eq(text, "job 1 00ff running prog 7 1099511627776 2\n"
                            "node 3 nu3 does not answer 9\n"
                            "rank 1 3 11 in fence 2 5 6 7 1099511627776\n"
+                           "counter sent 12\n"
+                           "counter came 18446744073709551615\n"
                            "a stack\n");
     OBJ_RELEASE(buffer);
 }
@@ -91,6 +112,11 @@ static void refuse(opal_buffer_t *buffer)
 START_TEST(test_nothing_is_seen_of_what_makes_no_sense)
 {
     refuse(pack()); /* without an end */
+    cut = 1;        /* a counter that is not whole */
+    opal_buffer_t *halved = pack();
+    cut = 0;
+    ck_assert_int_eq(look_pack_end(halved), ORTE_SUCCESS);
+    refuse(halved);
     opal_buffer_t *buffer = pack();
     ck_assert_int_eq(look_pack_end(buffer), ORTE_SUCCESS);
     ck_assert_int_eq(look_pack_end(buffer), ORTE_SUCCESS);

@@ -61,7 +61,16 @@ static void has_aborted(void *arg, const orte_process_name_t *rank, int status, 
     aborted += status == 5 && strcmp(reason, "why") == 0;
 }
 
-static const struct server_ops ops = {.joined = has_joined, .left = has_left, .abort = has_aborted};
+static _Atomic int looked;
+
+static void has_looked(void *arg)
+{
+    (void) arg;
+    looked++;
+}
+
+static const struct server_ops ops = {
+    .joined = has_joined, .left = has_left, .abort = has_aborted, .looked = has_looked};
 
 static void make_map(void)
 {
@@ -309,6 +318,66 @@ START_TEST(test_who_asks_early_is_answered_later)
     begin();
     add_jobs();
     run_all(ask_early);
+    end();
+}
+END_TEST
+
+/* --- what ranks do --- */
+
+static void ask_ranks(struct node *node, void *arg)
+{
+    (void) node;
+    server_look(((struct host *) arg)->server, JOBID);
+}
+
+struct seen {
+    uint32_t awaited;
+    bool in_fence;
+    size_t counters; /* bytes of them */
+};
+static struct seen seen;
+
+/* Of rank 0. */
+static void see(struct node *node, void *arg)
+{
+    struct server_view view;
+    struct server *server = ((struct host *) arg)->server;
+    orte_process_name_t name = RANK(0);
+    (void) node;
+    ck_assert(server_view(server, &name, &view));
+    seen = (struct seen){server_looks(server, JOBID), view.in_fence, view.counters->size};
+}
+
+/* Rank 0 waits in a fence; the last one comes there when it has seen what that rank answers. */
+static void *be_seen(void *arg)
+{
+    struct member *member = arg;
+    struct host *host = &hosts[node_of[0]];
+    uint64_t until_us = clock_us() + WAIT_S * 1000000u;
+    if (!join(member)) {
+        return NULL;
+    }
+    while (member->rank == RANKS - 1 && clock_us() < until_us &&
+           (seen.counters == 0 || !seen.in_fence)) {
+        node_on_loop(&host->node, ask_ranks, host);
+        do {
+            node_on_loop(&host->node, see, host);
+        } while (seen.awaited > 0 && clock_us() < until_us);
+    }
+    went(member, fence(member), "fence");
+    leave(member);
+    return NULL;
+}
+
+START_TEST(test_a_rank_in_a_fence_says_what_it_has_counted)
+{
+    begin();
+    add_jobs();
+    run_all(be_seen);
+    ck_assert(seen.in_fence);
+    ck_assert_uint_gt(seen.counters, 0);
+    ck_assert_uint_eq(seen.awaited, 0);
+    ck_assert_int_gt(looked, 0);
     end();
 }
 END_TEST
@@ -578,8 +647,8 @@ START_TEST(test_a_rank_of_another_daemon_is_not_welcome)
 END_TEST
 
 UNIT_MAIN("server", test_cards_are_collected, test_cards_come_on_demand,
-          test_who_asks_early_is_answered_later, test_nobody_passes_a_fence_before_all_have_come,
-          test_a_fence_fails_when_a_rank_is_lost,
+          test_who_asks_early_is_answered_later, test_a_rank_in_a_fence_says_what_it_has_counted,
+          test_nobody_passes_a_fence_before_all_have_come, test_a_fence_fails_when_a_rank_is_lost,
           test_a_fence_fails_when_a_rank_of_the_root_is_lost,
           test_a_failed_fence_does_not_wait_for_neighbours,
           test_a_fence_fails_when_a_daemon_is_lost, test_nonsense_disturbs_nobody,
