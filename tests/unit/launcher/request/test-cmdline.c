@@ -460,7 +460,7 @@ static const struct {
     {"--host a:2:3 p", "'a:2:3'"},
     {"--simulate 1x1 --simulate-topo none.xml p", "'none.xml': No such file"},
     {"--simulate 1x1 --simulate-topo /dev/.xml p", "'/dev/.xml': "},
-    {"--simulate 1x1 --simulate-topo core:99(size=1)pu:99 p", "more than 2048 hardware threads"},
+    {"--simulate 1x1 --simulate-topo core:99(size=1)pu:99 p", "more than 4096 hardware threads"},
     {"--stdin some p", "--stdin 'some': a rank's number, all or none is needed"},
     {"--output tag,foo p", "--output 'foo': tag, tag-detailed"},
     {"--output dir= p", "--output a folder is needed"},
