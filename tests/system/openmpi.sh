@@ -156,7 +156,7 @@ refuses()
 refuses "host elsewhere is none of the nodes of this job" 1 host=elsewhere
 refuses "there is room for 3 of 4 ranks" 4 npernode=1
 refuses "the processors of node node0 are not known" 1 map_by=core
-refuses "bind_to=core: the job's ranks are not bound, so none can be (--bind-to)" 1 bind_to=core
+refuses "bind_to=core: the job's ranks are not bound, so none can be \\(--bind-to\\)" 1 bind_to=core
 refuses "mapper=x: this info key is not supported; .*" 1 mapper=x
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
 cat >"$work/spawn_try.c" <<'END'
