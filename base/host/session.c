@@ -266,20 +266,27 @@ int session_share(char **out, const char *uuid, uint32_t node, char *reason, siz
 
 static int remove_content(int fd, dev_t device, unsigned depth);
 
+/* What another process has removed meanwhile is removed: a job's folder, and a daemon's in it, may
+ * each have somebody who removes it. */
+static int unless_gone(int error)
+{
+    return error == ENOENT ? 0 : -error;
+}
+
 static int remove_entry(int dir, const char *name, dev_t device, unsigned depth)
 {
     if (unlinkat(dir, name, 0) == 0) {
         return 0;
     }
     if (errno != EISDIR && errno != EPERM) {
-        return -errno;
+        return unless_gone(errno);
     }
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
-        return -errno;
+        return unless_gone(errno);
     }
     int rc = depth < DEPTH_MAX ? remove_content(fd, device, depth + 1) : -ELOOP;
-    return rc == 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : rc;
+    return rc == 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0 ? unless_gone(errno) : rc;
 }
 
 /* Empties an open folder; takes the descriptor. */
@@ -319,7 +326,7 @@ int folder_remove_at(int dir, const char *path)
         return -EPERM;
     }
     int rc = remove_content(fd, st.st_dev, 0);
-    return rc == 0 && unlinkat(dir, path, AT_REMOVEDIR) < 0 ? -errno : rc;
+    return rc == 0 && unlinkat(dir, path, AT_REMOVEDIR) < 0 ? unless_gone(errno) : rc;
 }
 
 int folder_remove(const char *path)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
 
@@ -367,7 +368,44 @@ START_TEST(test_removal_stays_inside_the_folder)
 }
 END_TEST
 
-UNIT_MAIN("session", test_folders_are_made_and_removed,
+/* A folder with files in a folder in it. */
+static void make_nested(const char *folder, const char *inner)
+{
+    char file[300];
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    ck_assert_int_eq(mkdir(inner, 0700), 0);
+    for (int i = 0; i < 100; i++) {
+        snprintf(file, sizeof(file), "%s/%d", inner, i);
+        int fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        ck_assert_int_ge(fd, 0);
+        close(fd);
+    }
+}
+
+START_TEST(test_two_who_remove_leave_nothing)
+{
+    char folder[128], inner[256];
+    int status = 0;
+    in_tmp();
+    ck_assert_int_eq(mkdir(base, 0700), 0);
+    snprintf(folder, sizeof(folder), "%s/outer", base);
+    snprintf(inner, sizeof(inner), "%s/inner", folder);
+    for (int round = 0; round < 100; round++) {
+        make_nested(folder, inner);
+        pid_t other = fork();
+        if (other == 0) {
+            (void) folder_remove(inner);
+            _exit(0);
+        }
+        (void) folder_remove(folder);
+        ck_assert_int_eq(waitpid(other, &status, 0), other);
+        ck_assert_msg(access(folder, F_OK) < 0, "round %d: the folder is left", round);
+    }
+    remove_tmp();
+}
+END_TEST
+
+UNIT_MAIN("session", test_two_who_remove_leave_nothing, test_folders_are_made_and_removed,
           test_path_is_known_before_the_folder_is_made, test_runtime_folder_is_preferred,
           test_missing_tmpdir_falls_back_to_tmp, test_what_is_not_ours_alone_is_refused,
           test_another_users_folder_is_passed_by, test_another_users_folder_is_refused_and_stays,
