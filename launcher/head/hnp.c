@@ -255,7 +255,7 @@ static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer
     case REPORT_HOSTED:
         return standing_hosted(hnp->standing, buffer);
     case REPORT_UNHOSTED:
-        return standing_unhosted(hnp->standing, buffer);
+        return standing_unhosted(hnp->standing, vpid, buffer);
     case REPORT_SPAWNED:
         return hnp_spawned(hnp, vpid, buffer);
     case REPORT_GROWN:

@@ -42,7 +42,8 @@ struct standing {
     struct submission *planner; /* of them, TALKS_PLANS; NULL: none */
     struct loop_timer plan_timer, end_timer;
     uint64_t last_job;
-    uint32_t *used; /* owned, by node */
+    uint32_t *used;   /* owned, by node */
+    uint32_t *hosted; /* owned, by vpid: how many daemons of jobs run there */
     bool ending;
 };
 
@@ -62,6 +63,18 @@ static bool has_jobs(const struct standing *standing)
     const struct submission *submission;
     list_for_each (submission, &standing->submissions, struct submission, link) {
         if (submission->state == TALKS_PLANS || submission->state == TALKS_RUNS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Daemons of jobs end behind their keelruns, and remove their folders then. */
+static bool hosts_any(const struct standing *standing)
+{
+    const struct dvm *dvm = &standing->hnp->dvm;
+    for (uint32_t vpid = 0; standing->hosted && vpid < dvm->count; vpid++) {
+        if (standing->hosted[vpid] > 0 && dvm_lives(dvm, vpid)) {
             return true;
         }
     }
@@ -128,6 +141,13 @@ static void over(struct standing *standing)
     job_end_dry(&standing->hnp->job);
 }
 
+static void end_when_idle(struct standing *standing)
+{
+    if (standing->ending && !has_jobs(standing) && !hosts_any(standing)) {
+        over(standing);
+    }
+}
+
 /* Its slots are free again; what is left of its daemons is ended. */
 static void drop(struct submission *submission)
 {
@@ -151,11 +171,8 @@ static void hung_up(void *arg)
     struct submission *submission = arg;
     struct standing *standing = submission->standing;
     drop(submission);
-    if (standing->ending && !has_jobs(standing)) {
-        over(standing);
-    } else {
-        next_turn(standing);
-    }
+    next_turn(standing);
+    end_when_idle(standing);
 }
 
 static void plans_too_long(struct loop_timer *timer)
@@ -229,6 +246,7 @@ static int order_start(struct submission *submission, uint32_t daemon, uint32_t 
         order = proto_whole(order, proto_pack_strings(order, submission->env));
     }
     submission->hosted = true;
+    submission->standing->hosted[daemon] += order != NULL;
     return order ? daemon_order(hnp->daemon, daemon, order) : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
@@ -340,8 +358,9 @@ static void stands(struct dvm_user *user)
     char reason[512] = "out of memory";
     plm_started(&hnp->plm);
     standing->used = calloc(hnp->plan.node_count, sizeof(*standing->used));
-    int status =
-        standing->used ? listen_here(standing, reason, sizeof(reason)) : ORTE_ERR_OUT_OF_RESOURCE;
+    standing->hosted = calloc(hnp->dvm.count, sizeof(*standing->hosted));
+    int status = standing->used && standing->hosted ? listen_here(standing, reason, sizeof(reason))
+                                                    : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_SUCCESS) {
         status = hnp_report_uri(hnp, reason, sizeof(reason));
     }
@@ -375,6 +394,8 @@ static void lost(struct dvm_user *user, uint32_t vpid, const char *why)
         job_fail(&hnp->job, EXIT_RUNTIME, "lost the daemon of node %s: %s", node, why);
     } else if (why && !standing->ending) {
         hnp_tell(hnp, "lost the daemon of node %s: %s; the DVM goes on without it", node, why);
+    } else {
+        end_when_idle(standing);
     }
 }
 
@@ -396,7 +417,7 @@ int standing_hosted(struct standing *standing, opal_buffer_t *buffer)
     return status;
 }
 
-int standing_unhosted(struct standing *standing, opal_buffer_t *buffer)
+int standing_unhosted(struct standing *standing, uint32_t from, opal_buffer_t *buffer)
 {
     uint64_t job;
     uint32_t vpid;
@@ -405,6 +426,10 @@ int standing_unhosted(struct standing *standing, opal_buffer_t *buffer)
     struct submission *submission = status == OPAL_SUCCESS ? find_job(standing, job) : NULL;
     if (submission) {
         (void) talk_send(&submission->talk, proto_new(TALK_UNSTARTED, "us", vpid, why));
+    }
+    if (status == OPAL_SUCCESS && standing->hosted && standing->hosted[from] > 0) {
+        standing->hosted[from]--;
+        end_when_idle(standing);
     }
     free(why);
     return status;
@@ -420,8 +445,7 @@ static void jobs_too_long(struct loop_timer *timer)
 void standing_end(struct standing *standing)
 {
     struct submission *submission;
-    if (standing->ending || !has_jobs(standing)) {
-        standing->ending = true;
+    if (standing->ending) {
         over(standing);
         return;
     }
@@ -430,6 +454,7 @@ void standing_end(struct standing *standing)
     list_for_each (submission, &standing->submissions, struct submission, link) {
         (void) talk_send(&submission->talk, proto_new(TALK_OVER, "s", "ends"));
     }
+    end_when_idle(standing);
 }
 
 int standing_create(struct standing **out, struct hnp *hnp)
@@ -468,5 +493,6 @@ void standing_destroy(struct standing *standing)
     loop_timer_stop(&standing->end_timer);
     list_remove(&standing->user.link);
     free(standing->used);
+    free(standing->hosted);
     free(standing);
 }
