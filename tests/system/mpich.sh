@@ -65,7 +65,7 @@ process_mapping "(0,1,1),(1,1,2),(2,1,1),(1,1,1)" --simulate 3x3 --map-by "seq:F
 client --simulate 2x1 -n 1 env -u PMI_FD true : -n 1 -- 'begin; barrier; end'
 is "a rank that never begins: exit code" 1 "$code"
 like "a rank that never begins: the reason" "$work/err" \
-    "^keelrun: rank 0 \(env\) on node node0 ended without MPI_Init, which another rank has called$"
+    "^keelrun: rank 0 \(env, pid [0-9]+\) on node node0 ended without MPI_Init, which another rank has called$"
 
 client -n 2 -x PMI_FD=99 -x PMI_PORT=x:1 -x PMI_SIZE=9 -- 'echo $PMI_FD $PMI_RANK/$PMI_SIZE'
 is "the user's own PMI variables give way" "3 0/2 3 1/2" "$(sort "$work/out" | tr '\n' ' ' | sed 's/ $//')"
@@ -82,7 +82,7 @@ breaks()
 {
     client -n 2 -- "begin; [ \$PMI_RANK = 1 ] || { barrier; exit; }; $3"
     is "$1: exit code" 1 "$code"
-    like "$1: the reason" "$work/err" "^keelrun: rank 1 \(bash\) on node $host $2"
+    like "$1: the reason" "$work/err" "^keelrun: rank 1 \(bash, pid [0-9]+\) on node $host $2"
     ok "$1: soon" [ "$wall_ms" -lt $((10000 * slow)) ]
 }
 breaks "no finalize" "exited without MPI_Finalize$" "exit 0"
