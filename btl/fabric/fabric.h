@@ -56,7 +56,8 @@ int fabric_choose(struct fabric *fabric, const struct fabric_wanted *wanted, cha
 /* Opens the endpoint that was chosen; errors as above. */
 int fabric_start(struct fabric *fabric, const struct fabric_wanted *wanted, char *reason,
                  size_t reason_size) KEEL_MUST_CHECK;
-/* Closes the endpoint, or leaves it: the provider touches no memory that it was given any more. */
+/* Closes the endpoint: the provider lets go of all memory that it was given. One that stays is left
+ * as it is, and may write where a get of its own is under way. */
 void fabric_stop(struct fabric *fabric);
 /* Closes all but the module's own memory. */
 void fabric_shut(struct fabric *fabric);

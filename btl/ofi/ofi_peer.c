@@ -182,7 +182,7 @@ static void peer_cut(struct btl_peer *life, int status)
     ofi_endpoint *peer = ofi_endpoint_of(life);
     struct ofi_module *ofi = peer->ofi;
 
-    ofi->fabric.stays |= ofi->traits->stays && is_stuck(peer);
+    ofi->fabric.stays |= ofi->fabric.ep && ofi->traits->stays && is_stuck(peer);
     if (life->state == PEER_BROKEN && peer->hello.session.proven) {
         ofi_say_lost(ofi, peer);
     }
@@ -230,6 +230,7 @@ void ofi_shut(struct ofi_module *ofi, const char *why)
     ofi_endpoint *peer;
 
     log_warn(LOG_BTL, "ofi: provider %s: closed: %s", ofi->card.provider, why);
+    ofi->fabric.stays = false; /* a get writes to its memory until the endpoint is closed */
     fabric_stop(&ofi->fabric);
     list_for_each (peer, &ofi->peers.used, ofi_endpoint, life.link) {
         btl_peer_fail(&peer->life, why);
