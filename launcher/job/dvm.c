@@ -113,8 +113,7 @@ const struct fsm dvm_fsm = {
     .row_count = sizeof(dvm_rows) / sizeof(*dvm_rows),
 };
 
-/* What has been reached by all daemons that are not lost? */
-static void check(struct dvm *dvm)
+void dvm_check(struct dvm *dvm)
 {
     if (dvm->in_state[DAEMON_STARTING] == 0) {
         dvm_take(dvm, DVM_ALL_HOME);
@@ -149,7 +148,7 @@ void dvm_take_daemon(struct dvm *dvm, uint32_t vpid, enum daemon_event event)
     if (actions[action]) {
         actions[action](dvm, vpid);
     }
-    check(dvm);
+    dvm_check(dvm);
 }
 
 static void fail_all(struct dvm *dvm, const char *text)
@@ -245,7 +244,7 @@ void dvm_start(struct dvm *dvm, const struct dvm_limits *limits)
 {
     dvm->limits = *limits;
     dvm_take(dvm, DVM_START);
-    check(dvm);
+    dvm_check(dvm);
 }
 
 void dvm_home(struct dvm *dvm, uint32_t vpid)
@@ -259,7 +258,7 @@ void dvm_home(struct dvm *dvm, uint32_t vpid)
 void dvm_topologies_known(struct dvm *dvm)
 {
     dvm_take(dvm, DVM_KNOWN);
-    check(dvm);
+    dvm_check(dvm);
 }
 
 void dvm_wired(struct dvm *dvm, uint32_t vpid)

@@ -48,6 +48,7 @@ int dvm_grow(struct dvm *dvm, const char *const *nodes, uint32_t count)
     }
     dvm->added = before;
     dvm_take(dvm, DVM_GROW);
+    dvm_check(dvm);
     return ORTE_SUCCESS;
 }
 
@@ -117,7 +118,8 @@ static void lose_late(struct dvm *dvm, const char *what, uint64_t now_us)
     }
 }
 
-/* Those that are home go on without those that are not, with as much time again. */
+/* Those that are home go on without those that are not, with as much time again; so do those that
+ * are waited for no more because others are lost. */
 void dvm_grow_late(struct dvm *dvm, uint64_t now_us)
 {
     static const char *const whats[] = {
@@ -126,9 +128,9 @@ void dvm_grow_late(struct dvm *dvm, uint64_t now_us)
         [DVM_ANNOUNCING] = "the tree of daemons has not grown",
         [DVM_JOINING] = "its daemon has not found its place in the tree",
     };
-    bool goes_on = dvm->phase == DVM_ADDING;
-    lose_late(dvm, whats[dvm->phase], now_us);
-    if (dvm_grows(dvm) && goes_on) {
+    uint8_t phase = dvm->phase;
+    lose_late(dvm, whats[phase], now_us);
+    if (dvm_grows(dvm) && (phase == DVM_ADDING || dvm->phase != phase)) {
         dvm->ops->set_timer(dvm->arg, DVM_TIMER_START, dvm->limits.home_us);
     } else {
         dvm_take(dvm, DVM_LATE);

@@ -29,6 +29,9 @@ enum dvm_event {
 /* An event of all daemons, with all that follows from it. */
 void dvm_take(struct dvm *dvm, enum dvm_event event);
 
+/* What has been reached by all daemons that are not lost? */
+void dvm_check(struct dvm *dvm);
+
 /* An event of a daemon, with all that follows from it. */
 void dvm_take_daemon(struct dvm *dvm, uint32_t vpid, enum daemon_event event);
 

@@ -78,7 +78,7 @@ static void grow(struct launch *launch)
     static const char *const nodes[LAUNCH_DAEMONS] = {"n0", "n1", "n2", "n3",
                                                       "n4", "n5", "n6", "n7"};
     struct rules *rules = &launch->rules;
-    uint32_t first = launch->dvm.count, count = 1 + launch_below(launch, 3);
+    uint32_t first = launch->dvm.count, count = launch_below(launch, 4);
     bool can = rules->stands && !rules->growing && !rules->closed;
     if (first + count > LAUNCH_DAEMONS) {
         return;

@@ -615,6 +615,7 @@ void rules_grow(struct rules *rules, uint32_t count)
             rules->jobs[i].absent[vpid] = true;
         }
     }
+    look(rules);
 }
 
 void rules_has_grown(struct rules *rules, uint32_t vpid)
