@@ -98,7 +98,7 @@ int mapping_take_used(struct mapping *mapping)
     bool made = threads != NULL;
     for (uint32_t node = 0; node < mapping->plan->node_count && made; node++) {
         struct node_state *state = &mapping->nodes[node];
-        uint32_t count = mapping->placement->map_by == MAP_BY_OBJECT
+        uint32_t count = mapping->placement->map_by == MAP_BY_OBJECT && state->view
                              ? state->view->levels[mapping->map_level].count
                              : 0;
         state->load = count ? calloc(count, sizeof(*state->load)) : NULL;

@@ -96,7 +96,8 @@ static int begin_node(struct mapping *mapping, uint32_t node, bool views)
     }
     mapping->plan->universe += mapping->use ? 0 : map_node->slots;
     mapping->nodes[node].limit = limit_of(map_node, mapping);
-    return views ? find_view(mapping, node) : ORTE_SUCCESS;
+    bool unused = mapping->use && mapping->use->closed[node] && !map_node->topo;
+    return views && !unused ? find_view(mapping, node) : ORTE_SUCCESS;
 }
 
 int mapping_begin(struct mapping *mapping)
