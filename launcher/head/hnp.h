@@ -18,6 +18,7 @@ struct peer {
     char *user;                    /* owned: whom the agent is to log in as; NULL: its choice */
     char *contact;                 /* owned; NULL until it calls home */
     char topology[TOPO_HASH_TEXT]; /* its hash; "": not asked for, or not known */
+    bool examined;                 /* it is asked for its topology, or the hash */
     int32_t signal;                /* that ends it, where it could say so; else 0 */
     bool takes_input;              /* ranks of its get standard input ... */
     uint64_t input_taken;          /* ... and have taken so many bytes */
@@ -45,6 +46,12 @@ struct hnp_input {
     uint64_t given, credited; /* bytes that the front end has read, and may read again */
 };
 
+/* Nodes of the plan, whose topologies are needed. */
+struct node_set {
+    uint32_t *nodes; /* owned */
+    uint32_t count;
+};
+
 struct hnp {
     struct loop *loop; /* borrowed, as are the next three */
     struct shepherd *shepherd;
@@ -55,8 +62,9 @@ struct hnp {
     struct run_request request;
     struct allocation allocation; /* the resource manager's; without nodes: none, or not used */
     struct job_plan plan;
-    bool mapped;            /* the plan has ranks */
-    struct list topologies; /* struct topology of hnp_plan.c */
+    bool mapped;                     /* the plan has ranks */
+    struct list topologies;          /* struct topology of hnp_plan.c */
+    const struct node_set *examined; /* borrowed: whose are asked for a spawn; NULL: none */
     struct plm plm;
     struct daemon *daemon;       /* NULL until a job is submitted */
     struct tools *tools;         /* likewise, and owned */
@@ -116,6 +124,11 @@ int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
  */
 void hnp_ask_topologies(struct hnp *hnp);
 int hnp_take_topology(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);
+/* The dvm has grown, and with it what is known of the nodes that were examined. False: a daemon has
+ * not answered, reason says which. */
+bool hnp_examined(struct hnp *hnp, char *reason, size_t reason_size);
+/* A daemon is lost, which may have been asked. */
+void hnp_unexamined(struct hnp *hnp, uint32_t vpid);
 void hnp_plan_fini(struct hnp *hnp);
 
 /* hnp_submit.c: a job on a standing DVM */
@@ -151,6 +164,8 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer);
 int hnp_spawned(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);
 /* The daemons that were added have joined, or are lost. */
 void hnp_spawn_grown(struct hnp *hnp);
+/* The topologies that the spawn needs cannot be found. */
+void hnp_spawn_unable(struct hnp *hnp, const char *reason);
 /* A daemon is lost: what waits for its part fails. */
 void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid);
 void hnp_spawn_fini(struct hnp *hnp);

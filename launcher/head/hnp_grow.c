@@ -104,6 +104,9 @@ static int add_daemons(struct hnp *hnp, const char *const *names, uint32_t added
         forget_nodes(hnp, added);
         return status;
     }
+    if (added == 0) { /* only their topologies are needed */
+        return ORTE_SUCCESS;
+    }
     status = growth_set(hnp->daemon, hnp->dvm.count);
     snprintf(why, sizeof(why), "%s", opal_strerror(status));
     if (status == ORTE_SUCCESS) {

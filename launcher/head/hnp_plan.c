@@ -5,6 +5,7 @@
 #include <launcher/head/hnp.h>
 
 #include <base/data/strings.h>
+#include <base/settings/log.h>
 #include <launcher/map/show.h>
 #include <launcher/node/limits.h>
 #include <stdio.h>
@@ -240,16 +241,20 @@ static void fail(struct hnp *hnp, int status, const char *reason)
     job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason[0] ? reason : opal_strerror(status));
 }
 
+static const struct topo *topo_of(struct hnp *hnp, uint32_t node)
+{
+    const struct peer *peer = &hnp->peers[hnp->daemon_of_node[node]];
+    const struct topology *topology = find_topology(hnp, peer->topology);
+    return topology && topology->topo.count > 0 ? &topology->topo : NULL;
+}
+
 /* All topologies that are needed are here. */
 static void go_on(struct hnp *hnp)
 {
     char reason[512] = "";
     for (uint32_t i = 0; i < hnp->plan.node_count; i++) {
-        const struct peer *peer = &hnp->peers[hnp->daemon_of_node[i]];
         struct map_node *node = &hnp->plan.nodes[i];
-        if (!node->topo) {
-            node->topo = &find_topology(hnp, peer->topology)->topo;
-        }
+        node->topo = node->topo ? node->topo : topo_of(hnp, i);
     }
     int status = map_ranks(hnp, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
@@ -261,63 +266,157 @@ static void go_on(struct hnp *hnp)
     }
 }
 
-static bool all_known(struct hnp *hnp)
+static bool all_known(const struct hnp *hnp)
 {
-    const struct topology *topology;
-    list_for_each (topology, &hnp->topologies, struct topology, link) {
-        if (topology->topo.count == 0) {
-            return false;
-        }
+    bool all = true;
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count && all; vpid++) {
+        all = !hnp->peers[vpid].examined;
     }
-    return true;
+    return all;
 }
 
-void hnp_ask_topologies(struct hnp *hnp)
+static void look(struct hnp *hnp)
 {
-    if (hnp->mapped) {
-        dvm_topologies_known(&hnp->dvm);
+    if (!all_known(hnp)) {
         return;
     }
-    for (uint32_t vpid = 1; vpid < hnp->dvm.count; vpid++) {
-        const char *hash = hnp->peers[vpid].topology;
-        if (find_topology(hnp, hash)) {
-            continue;
-        }
-        if (!add_topology(hnp, hash)) {
-            fail(hnp, ORTE_ERR_OUT_OF_RESOURCE, "");
-            return;
-        }
-        (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_TOPOLOGY, ""));
-    }
-    if (all_known(hnp)) {
+    if (hnp->mapped) {
+        dvm_topologies_known(&hnp->dvm);
+    } else {
         go_on(hnp);
+    }
+}
+
+/* For the hash, then for the topology, once for all that have it. */
+static void ask(struct hnp *hnp, uint32_t vpid)
+{
+    struct peer *peer = &hnp->peers[vpid];
+    bool whole = peer->topology[0];
+    peer->examined = !whole || !find_topology(hnp, peer->topology);
+    if (peer->examined && whole && !add_topology(hnp, peer->topology)) {
+        fail(hnp, ORTE_ERR_OUT_OF_RESOURCE, "");
+    } else if (peer->examined) {
+        (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_TOPOLOGY, "c", (uint8_t) whole));
+    }
+}
+
+/* The job's first map needs those of all nodes, a spawn those of some. */
+void hnp_ask_topologies(struct hnp *hnp)
+{
+    for (uint32_t vpid = 1; vpid < hnp->dvm.count && !hnp->mapped; vpid++) {
+        ask(hnp, vpid);
+    }
+    for (uint32_t i = 0; hnp->examined && i < hnp->examined->count; i++) {
+        uint32_t vpid = hnp->daemon_of_node[hnp->examined->nodes[i]];
+        if (hnp_peer_lives(hnp, vpid)) {
+            ask(hnp, vpid);
+        }
+    }
+    look(hnp);
+}
+
+/* What this daemon was asked for does not come. */
+static void forget(struct hnp *hnp, uint32_t vpid)
+{
+    struct peer *peer = &hnp->peers[vpid];
+    struct topology *topology = find_topology(hnp, peer->topology);
+    if (topology && topology->topo.count == 0) {
+        list_remove(&topology->link);
+        free(topology);
+    }
+    peer->examined = false;
+}
+
+static void unable(struct hnp *hnp, uint32_t vpid, const char *what, const char *why)
+{
+    char reason[512];
+    snprintf(reason, sizeof(reason), "node %s: %s%s", hnp->dvm.daemons[vpid].node, what, why);
+    if (hnp->mapped) {
+        hnp_spawn_unable(hnp, reason);
+        forget(hnp, vpid);
+        look(hnp);
+    } else {
+        job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason);
+    }
+}
+
+static bool read_topology(struct hnp *hnp, const struct peer *peer, const char *text)
+{
+    char hash[TOPO_HASH_TEXT];
+    struct topology *topology = find_topology(hnp, peer->topology);
+    topo_hash(hash, text);
+    return topology && strcmp(hash, topology->hash) == 0 &&
+           topo_parse(&topology->topo, text) == ORTE_SUCCESS;
+}
+
+/* hash: of a daemon that has not told it when it called home. */
+static void take_topology(struct hnp *hnp, uint32_t vpid, const char *hash, const char *text,
+                          const char *why)
+{
+    struct peer *peer = &hnp->peers[vpid];
+    if (why[0]) {
+        unable(hnp, vpid, "its processors are not known: ", why);
+    } else if (!peer->topology[0] && hash[0] && strlen(hash) < sizeof(peer->topology)) {
+        snprintf(peer->topology, sizeof(peer->topology), "%s", hash);
+        ask(hnp, vpid);
+        look(hnp);
+    } else if (!text[0] && strcmp(hash, peer->topology) == 0) {
+        log_debug(LOG_LAUNCHER, "daemon %u tells its hash again", vpid); /* it was late before */
+    } else if (!read_topology(hnp, peer, text)) {
+        unable(hnp, vpid, "what it says of its processors makes no sense", "");
+    } else {
+        peer->examined = false;
+        look(hnp);
     }
 }
 
 int hnp_take_topology(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
-    char *text, *why, hash[TOPO_HASH_TEXT];
-    int status = proto_unpack(buffer, "ss", &text, &why);
+    char *hash, *text, *why;
+    int status = proto_unpack(buffer, "sss", &hash, &text, &why);
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    struct topology *topology = find_topology(hnp, hnp->peers[vpid].topology);
-    topo_hash(hash, text);
-    if (hnp->dvm.phase != DVM_TOPOLOGIES || !topology || topology->topo.count > 0) {
-        status = ORTE_ERR_BAD_PARAM; /* nobody asked */
-    } else if (why[0]) {
-        job_fail(&hnp->job, EXIT_RUNTIME, "node %s: its processors are not known: %s",
-                 hnp->dvm.daemons[vpid].node, why);
-    } else if (strcmp(hash, topology->hash) != 0 ||
-               topo_parse(&topology->topo, text) != ORTE_SUCCESS) {
-        job_fail(&hnp->job, EXIT_RUNTIME, "node %s: what it says of its processors makes no sense",
-                 hnp->dvm.daemons[vpid].node);
-    } else if (all_known(hnp)) {
-        go_on(hnp);
+    if (hnp->peers[vpid].examined) {
+        take_topology(hnp, vpid, hash, text, why);
+    } else if (!hnp->mapped) { /* else a spawn may have given up */
+        status = ORTE_ERR_BAD_PARAM;
     }
+    free(hash);
     free(text);
     free(why);
     return status;
+}
+
+/* --- for ranks that are spawned --- */
+
+bool hnp_examined(struct hnp *hnp, char *reason, size_t reason_size)
+{
+    bool all = all_known(hnp);
+    for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
+        if (hnp->peers[vpid].examined) {
+            snprintf(reason, reason_size,
+                     "node %s: its daemon has not reported the node's processors in time "
+                     "(plm_start_timeout_s)",
+                     hnp->dvm.daemons[vpid].node);
+            forget(hnp, vpid);
+        }
+    }
+    for (uint32_t i = 0; hnp->examined && i < hnp->examined->count; i++) {
+        uint32_t node = hnp->examined->nodes[i];
+        struct map_node *told = &hnp->plan.nodes[node];
+        told->topo = told->topo ? told->topo : topo_of(hnp, node);
+    }
+    hnp->examined = NULL;
+    return all;
+}
+
+void hnp_unexamined(struct hnp *hnp, uint32_t vpid)
+{
+    const char *why = hnp->dvm.daemons[vpid].why;
+    if (hnp->mapped && hnp->peers[vpid].examined) {
+        unable(hnp, vpid, why ? why : "its daemon is lost", "");
+    }
 }
 
 void hnp_plan_fini(struct hnp *hnp)

@@ -35,6 +35,7 @@ struct spawn_request {
     uint64_t request;
     struct spawned spawned;         /* owned; placed once it is checked */
     struct spawn_program *programs; /* owned, one for each of spawned */
+    struct node_set unknown;        /* the nodes whose topologies it needs */
     uint32_t missing;               /* daemons that have yet to check or to start their part */
     int32_t status;                 /* the first error */
     bool *settled;                  /* owned, by vpid: nothing more is to come of this daemon */
@@ -50,6 +51,7 @@ static void request_free(struct spawn_request *request)
     }
     free(request->programs);
     free(request->settled);
+    free(request->unknown.nodes);
     spawned_fini(&request->spawned);
     free(request);
 }
@@ -268,10 +270,16 @@ static int place(struct spawn_request *request)
     struct hnp *hnp = request->hnp;
     struct spawned *spawned = &request->spawned;
     displace(spawned);
+    free(request->unknown.nodes);
+    request->unknown = (struct node_set){0};
     spawned->number = hnp->spawn_count + 1;
     spawned->first = hnp->plan.rank_count;
     spawned->app_first = (uint32_t) hnp->request.app_count;
-    int status = spawn_place(hnp, spawned, request->programs, reason, sizeof(reason));
+    int status =
+        spawn_place(hnp, spawned, request->programs, &request->unknown, reason, sizeof(reason));
+    if (request->unknown.count > 0) {
+        return ORTE_SUCCESS; /* it is placed again */
+    }
     if (status != ORTE_SUCCESS) {
         refuse(request, status, reason);
     } else if (reason[0] && !spawn_lacks_daemons(hnp, spawned)) {
@@ -280,16 +288,16 @@ static int place(struct spawn_request *request)
     return status;
 }
 
-/* Its nodes get daemons. */
-static void start_daemons(struct spawn_request *request)
+/* These nodes get daemons, and tell their topologies where these are needed. */
+static void grow(struct spawn_request *request, const uint32_t *nodes, uint32_t count)
 {
     char reason[512];
     struct hnp *hnp = request->hnp;
     request->state = SPAWN_GROWING;
-    int status =
-        hnp_grow(hnp, request->spawned.node_of, request->spawned.count, reason, sizeof(reason));
+    int status = hnp_grow(hnp, nodes, count, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
         refuse(request, status, reason);
+        hnp->examined = NULL;
         settle(request);
     }
 }
@@ -311,10 +319,14 @@ static void ask_all(struct spawn_request *request)
 /* Finds places, which may change while daemons are started there. */
 static void check(struct spawn_request *request)
 {
-    if (place(request) != ORTE_SUCCESS) {
+    int status = place(request);
+    if (status != ORTE_SUCCESS) {
         settle(request);
+    } else if (request->unknown.count > 0) {
+        request->hnp->examined = &request->unknown;
+        grow(request, request->unknown.nodes, request->unknown.count);
     } else if (spawn_lacks_daemons(request->hnp, &request->spawned)) {
-        start_daemons(request);
+        grow(request, request->spawned.node_of, request->spawned.count);
     } else {
         ask_all(request);
     }
@@ -346,16 +358,28 @@ static void go_on(struct hnp *hnp)
     }
 }
 
+void hnp_spawn_unable(struct hnp *hnp, const char *reason)
+{
+    struct spawn_request *request = find_request(hnp, SPAWN_GROWING);
+    if (request) {
+        refuse(request, ORTE_ERR_NOT_AVAILABLE, reason);
+    }
+}
+
 void hnp_spawn_grown(struct hnp *hnp)
 {
     char reason[512];
     struct spawn_request *request = find_request(hnp, SPAWN_GROWING);
-    bool came = spawn_drop_lost(hnp, reason, sizeof(reason));
+    if (!hnp_examined(hnp, reason, sizeof(reason))) {
+        hnp_spawn_unable(hnp, reason);
+    }
+    if (!spawn_drop_lost(hnp, reason, sizeof(reason))) {
+        hnp_spawn_unable(hnp, reason);
+    }
     if (!request) {
         return;
     }
-    if (!came) {
-        refuse(request, ORTE_ERR_NOT_AVAILABLE, reason);
+    if (request->status != ORTE_SUCCESS) {
         settle(request);
     } else if (!job_runs(&hnp->job)) {
         request->status = ORTE_ERR_NOT_AVAILABLE;

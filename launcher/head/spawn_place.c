@@ -13,7 +13,8 @@
 struct placing {
     const struct hnp *hnp;
     struct job_plan plan; /* the job's, as it grows: the ranks' arrays are owned, the rest is not */
-    bool *closed;         /* owned, by node: lost */
+    bool *lost;           /* owned, by node */
+    bool *closed;         /* owned, by node: lost, or of no use for this program */
     uint32_t *limits;     /* owned, by node: ranks of this program at most; 0: it may not be used */
     uint32_t *row;        /* owned: the nodes of this program, in order */
     uint32_t row_count;
@@ -22,6 +23,7 @@ struct placing {
     char *const *info;       /* borrowed: the program's */
     struct plan_use use;
     uint32_t unbound;
+    struct node_set *unknown;
     char *reason;
     size_t reason_size;
 };
@@ -295,7 +297,7 @@ static void inherit(struct placing *placing, uint32_t parent)
                                          .no_oversubscribe = job->no_oversubscribe};
 }
 
-/* All nodes that are not closed; the program may yet choose. */
+/* All nodes that are not lost; the program may yet choose. */
 static void begin_program(struct placing *placing, const struct launch_app *app,
                           const struct spawn_program *program)
 {
@@ -303,8 +305,8 @@ static void begin_program(struct placing *placing, const struct launch_app *app,
     placing->info = program->info;
     placing->row_count = 0;
     for (uint32_t node = 0; node < placing->plan.node_count; node++) {
-        placing->limits[node] = placing->closed[node] ? 0 : UINT32_MAX;
-        if (!placing->closed[node]) {
+        placing->limits[node] = placing->lost[node] ? 0 : UINT32_MAX;
+        if (!placing->lost[node]) {
             placing->row[placing->row_count++] = node;
         }
     }
@@ -313,6 +315,9 @@ static void begin_program(struct placing *placing, const struct launch_app *app,
 static int name_hosts(struct placing *placing)
 {
     int status = ORTE_SUCCESS;
+    for (uint32_t node = 0; node < placing->plan.node_count; node++) {
+        placing->closed[node] = placing->limits[node] == 0;
+    }
     for (uint32_t i = 0; i < placing->row_count && status == ORTE_SUCCESS; i++) {
         uint32_t node = placing->row[i], limit = placing->limits[node];
         status = node_list_add(&placing->app.hosts, strdup(placing->plan.nodes[node].name),
@@ -330,6 +335,19 @@ static void end_program(struct placing *placing)
     node_list_fini(&placing->app.hosts);
 }
 
+/* The nodes of the program that have no topology. */
+static int find_unknown(struct placing *placing)
+{
+    struct node_set *unknown = placing->unknown;
+    unknown->nodes = malloc(((size_t) placing->row_count + 1) * sizeof(*unknown->nodes));
+    for (uint32_t i = 0; unknown->nodes && i < placing->row_count; i++) {
+        if (!placing->plan.nodes[placing->row[i]].topo) {
+            unknown->nodes[unknown->count++] = placing->row[i];
+        }
+    }
+    return unknown->nodes ? ORTE_ERR_NOT_AVAILABLE : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
 static int place_program(struct placing *placing)
 {
     uint32_t unbound = 0;
@@ -342,7 +360,8 @@ static int place_program(struct placing *placing)
                                  placing->reason, placing->reason_size);
     }
     placing->unbound += unbound;
-    return status;
+    return status == ORTE_ERR_NOT_AVAILABLE && placing->app.hosts.count ? find_unknown(placing)
+                                                                        : status;
 }
 
 static int place_all(struct placing *placing, const struct spawned *spawned,
@@ -383,17 +402,18 @@ static bool begin(struct placing *placing)
     plan->app_of = copy(job->app_of, ranks * sizeof(uint32_t));
     plan->local_rank_of = copy(job->local_rank_of, ranks * sizeof(uint32_t));
     plan->cpus = copy(job->cpus, (ranks + 1) * sizeof(char *));
+    placing->lost = malloc(nodes * sizeof(bool));
     placing->closed = malloc(nodes * sizeof(bool));
     placing->limits = malloc(nodes * sizeof(uint32_t));
     placing->row = malloc(nodes * sizeof(uint32_t));
     placing->use = (struct plan_use){
         .ended = hnp->job.ended, .ended_count = job->rank_count, .closed = placing->closed};
-    for (uint32_t node = 0; placing->closed && node < nodes; node++) {
+    for (uint32_t node = 0; placing->lost && node < nodes; node++) {
         uint32_t daemon = hnp->daemon_of_node[node];
-        placing->closed[node] = daemon != NO_DAEMON && !hnp_peer_lives(hnp, daemon);
+        placing->lost[node] = daemon != NO_DAEMON && !hnp_peer_lives(hnp, daemon);
     }
     return plan->node_of && plan->app_of && plan->local_rank_of && (plan->cpus || !job->cpus) &&
-           placing->closed && placing->limits && placing->row;
+           placing->lost && placing->closed && placing->limits && placing->row;
 }
 
 /* The ranks behind the job's. */
@@ -425,15 +445,18 @@ static void end(struct placing *placing)
     free(plan->app_of);
     free(plan->local_rank_of);
     free(plan->cpus);
+    free(placing->lost);
     free(placing->closed);
     free(placing->limits);
     free(placing->row);
 }
 
 int spawn_place(const struct hnp *hnp, struct spawned *spawned,
-                const struct spawn_program *programs, char *reason, size_t reason_size)
+                const struct spawn_program *programs, struct node_set *unknown, char *reason,
+                size_t reason_size)
 {
-    struct placing placing = {.hnp = hnp, .reason = reason, .reason_size = reason_size};
+    struct placing placing = {
+        .hnp = hnp, .unknown = unknown, .reason = reason, .reason_size = reason_size};
     int status = begin(&placing) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     snprintf(reason, reason_size, "out of memory");
     if (status == ORTE_SUCCESS) {

@@ -276,8 +276,7 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         }
         return ORTE_SUCCESS;
     case ORDER_TOPOLOGY:
-        topology_report(daemon);
-        return ORTE_SUCCESS;
+        return topology_report(daemon, buffer);
     case ORDER_START:
         return onward_start(daemon, buffer);
     case ORDER_STARTED:

@@ -111,7 +111,7 @@ struct daemon {
     struct services *services;                      /* owned: of these; NULL: none, or no job yet */
     struct list spawned_watchers;                   /* struct spawned_watcher, borrowed */
     uint64_t last_request;                          /* of those that services number */
-    char *topology;     /* owned: as text, where the HNP asked for it; NULL: there is none */
+    char *topology;     /* owned: as text; NULL: not asked for, or there is none */
     char *topology_why; /* owned: why there is none; NULL: it was not asked for */
     bool listens;       /* other nodes can link to it */
     bool homeless;      /* the link to the parent is down, and to no other up */
@@ -152,9 +152,9 @@ void daemon_report_unable(struct daemon *daemon, const char *what, const char *r
 /* A line for the user, printed by keelrun. */
 void daemon_tell(struct daemon *daemon, const char *format, ...) KEEL_PRINTF(2, 3);
 
-/* topology.c: reads this node's; writes its hash, or "" where it cannot be read. */
+/* topology.c: reads this node's, once; writes its hash, or "" where it cannot be read. */
 void topology_read(struct daemon *daemon, char hash[TOPO_HASH_TEXT]);
-void topology_report(struct daemon *daemon); /* ORDER_TOPOLOGY */
+int topology_report(struct daemon *daemon, opal_buffer_t *buffer); /* ORDER_TOPOLOGY */
 
 /* local.c */
 int local_launch(struct daemon *daemon, struct launch *launch);  /* takes the launch */

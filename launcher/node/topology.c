@@ -1,9 +1,10 @@
-/* This node's topology, for the HNP: its hash when the daemon calls home, the whole when it is
- * asked for. */
+/* This node's topology, for the HNP: its hash when the daemon calls home, or is asked for it,
+ * and the whole when that is asked for. */
 #include <config.h>
 
 #include <launcher/node/daemon.h>
 
+#include <base/settings/fault.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>
@@ -13,20 +14,35 @@ void topology_read(struct daemon *daemon, char hash[TOPO_HASH_TEXT])
     struct topo topo = {0};
     char reason[256] = "out of memory";
     hash[0] = '\0';
-    if (topo_read(&topo, reason, sizeof(reason)) == ORTE_SUCCESS) {
+    if (!daemon->topology && topo_read(&topo, reason, sizeof(reason)) == ORTE_SUCCESS) {
         daemon->topology = topo_print(&topo);
         topo_fini(&topo);
     }
     if (daemon->topology) {
         topo_hash(hash, daemon->topology);
-    } else {
+    } else if (!daemon->topology_why) {
         daemon->topology_why = strdup(reason);
     }
 }
 
-void topology_report(struct daemon *daemon)
+int topology_report(struct daemon *daemon, opal_buffer_t *buffer)
 {
-    const char *text = daemon->topology ? daemon->topology : "";
-    const char *why = daemon->topology_why ? daemon->topology_why : "nobody asked for it";
-    daemon_report(daemon, proto_new(REPORT_TOPOLOGY, "ss", text, daemon->topology ? "" : why));
+    char hash[TOPO_HASH_TEXT];
+    uint8_t whole;
+    int status = proto_unpack(buffer, "c", &whole);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    topology_read(daemon, hash);
+    struct fault fault = fault_at("launcher.topology");
+    if (fault.action == FAULT_DROP) {
+        return ORTE_SUCCESS;
+    }
+    bool told = daemon->topology && fault.action != FAULT_ERROR;
+    const char *text = told && whole ? daemon->topology : "";
+    const char *why = fault.action == FAULT_ERROR ? strerror((int) fault.value)
+                      : daemon->topology_why      ? daemon->topology_why
+                                                  : "out of memory";
+    daemon_report(daemon, proto_new(REPORT_TOPOLOGY, "sss", hash, text, told ? "" : why));
+    return ORTE_SUCCESS;
 }

@@ -34,10 +34,15 @@ program()
 {
     programs+=("$(printf '%s\n' "nprocs=$1" "execname=$2" "${@:3}")")
 }
-# info KEY VALUE: lines of a program
+# info KEY VALUE...: lines of a program
 info()
 {
-    printf 'info_num=1\ninfo_key_0=%s\ninfo_val_0=%s' "$1" "$2"
+    local i
+    printf 'info_num=%s' $(($# / 2))
+    for ((i = 0; $# > 0; i++)); do
+        printf '\ninfo_key_%s=%s\ninfo_val_%s=%s' $i "$1" $i "$2"
+        shift 2
+    done
 }
 # spawn: all of these, as MPICH's root does
 spawn()

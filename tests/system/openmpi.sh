@@ -107,6 +107,8 @@ spawns "node2 node1 node2" 3 host=node2,node1 map_by=node
 spawns "node0 node0 node1" 3 map_by=slot
 spawns "node0 node1 node1" 3 host=node0:1,node1 map_by=slot
 spawns "node0 node1 node2" 3 npernode=1
+spawns "node1 node1 node2" 3 host=node1:2,node2:1 map_by=core
+spawns "node0 node1 node2" 3 map_by=ppr:1:package
 printf 'node1 slots=1\nelsewhere\nnode2 slots=1\n' >"$work/hosts"
 spawns "node1 node2" 2 hostfile="$work/hosts"
 cat >"$work/bound" <<END
@@ -155,7 +157,6 @@ refuses()
 }
 refuses "host elsewhere is none of the nodes of this job" 1 host=elsewhere
 refuses "there is room for 3 of 4 ranks" 4 npernode=1
-refuses "the processors of node node0 are not known" 1 map_by=core
 refuses "bind_to=core: the job's ranks are not bound, so none can be \\(--bind-to\\)" 1 bind_to=core
 refuses "mapper=x: this info key is not supported; .*" 1 mapper=x
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"

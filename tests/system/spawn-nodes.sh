@@ -81,6 +81,19 @@ is "a tree that grows three times: all spawned" 3 "$(grep -c "^$done_well\$" out
 parent --mca plm_tree 3 --mca plm_rsh_agent "$work/agent" --host 'n[1-10]:1' -n 1 -- "$on; spawn_on 9"
 is "agents that daemons start" "0 $done_well 9 on 9, 9" "$code $(grep ^cmd out) $(count ' 45$')"
 
+# --- processors are asked for ---
+
+# mapped COUNT MAP_BY [HOST]
+mapped='mapped() { program $1 $TEST_WORK/child "$(info map_by $2 ${3:+host $3})"; spawn; echo "${answer%% errcodes*}"; }'
+parent "${by_agent[@]}" -- "$mapped; mapped 3 ppr:1:package gamma,alpha,beta; mapped 2 core gamma:1,alpha:1"
+is "by objects of nodes with and without daemons" \
+    "0 $done_well $done_well alpha:3 alpha:6 beta:6 gamma:3 gamma:6" "$code $(grep ^cmd out | xargs) $(children)"
+is "by objects: nothing on standard error" "" "$(cat err)"
+for radix in 64 1; do
+    parent --simulate 5x1 --mca routed_radix $radix -n 2 -- "$mapped; mapped 5 ppr:1:package; mapped 1 core:PE=1"
+    is "by objects, radix $radix" "0 $done_well $done_well 6 on 6, 5" "$code $(grep ^cmd out | xargs) $(count ' 15$')"
+done
+
 # --- they do not ---
 
 echo 'echo "no way to $host" >&2; exit 255' >host_gamma
@@ -105,7 +118,30 @@ for radix in 64 1; do
     like "a daemon that is killed while it joins, radix $radix: the reason names it" err \
         '^keelrun: rank 0: MPI_Comm_spawn is refused: node gamma: '
 done
-rm host_gamma
+# unexamined NODE FAULT WHY: NODE's daemon has this fault; the others are examined later
+unexamined()
+{
+    rm -f host_*
+    echo "export KEEL_MCA_fault=launcher.topology:$2" >"host_$1"
+    parent "${by_agent[@]}" --mca plm_start_timeout_s 5 -- "$on; $mapped; mapped 2 core beta,$1; mapped 1 core beta; spawn_on 1 $1"
+    is "a topology that does not come, $1 $2" "0 $refused $done_well $done_well $(printf 'beta:1\n%s:1' "$1" | sort | xargs)" \
+        "$code $(grep ^cmd out | xargs) $(children)"
+    like "a topology that does not come, $1 $2: the reason" err \
+        "^keelrun: rank 0: MPI_Comm_spawn is refused: node $1: $3"
+}
+for node in alpha gamma; do
+    unexamined $node error=ENOENT 'its processors are not known: No such file'
+    unexamined $node drop '.* not reported .*processors .*(plm_start_timeout_s)'
+done
+unexamined gamma kill ''
+# All nodes are of one kind here: the whole is asked of one of them alone.
+rm host_*
+echo 'export KEEL_MCA_fault=launcher.topology:error=ENOENT:after=1' >host_alpha
+parent "${by_agent[@]}" -- "$mapped; mapped 1 core alpha; mapped 1 core beta; mapped 1 core alpha,beta"
+is "the hash comes, the topology does not" "0 $refused $done_well $done_well" "$code $(grep ^cmd out | xargs)"
+like "the hash comes, the topology does not: the reason" err \
+    '^keelrun: rank 0: MPI_Comm_spawn is refused: node alpha: its processors are not known: No such file'
+rm host_alpha
 parent "${by_agent[@]}" -- "$on; program 1 /nonexistent \"\$(info host gamma)\"; spawn; echo \"\$answer\"; spawn_on 1 gamma"
 is "a program that is missing there" "0 $refused $done_well gamma:1" "$code $(grep ^cmd out | xargs) $(children)"
 like "a program that is missing there: the reason" err \

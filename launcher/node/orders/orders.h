@@ -23,7 +23,7 @@ enum order {
     ORDER_ENDED,      /* u count, count u: these ranks have failed, and the job goes on */
     ORDER_GONE,       /* -, from the parent in the tree: the HNP is gone */
     ORDER_WINDOW,     /* u rows, u columns: the size of the ranks' ptys */
-    ORDER_TOPOLOGY,   /* -: say what REPORT_HOME had the hash of */
+    ORDER_TOPOLOGY,   /* c: say the node's topology, or only its hash */
     ORDER_CHECK,      /* as ORDER_SPAWN: could this daemon's part of it be started? */
     ORDER_START,      /* struct start_order (onward.h): start these daemons */
     ORDER_STARTED,    /* u vpid: this one of them has called home */
@@ -31,11 +31,11 @@ enum order {
                        * stacks, too, unless all is 0: then earlier orders' are not wanted either,
                        * unless a debugger's is 0, too */
     ORDER_GROW,       /* u daemons, u count, count u: so many are there now, these of them lost */
-    ORDER_JOIN, /* q, q: the tree's last broadcasts of both classes (rml_begin_casts); u daemons
-                 * and the rest as in ORDER_REHOME: the place in a tree that stands */
-    ORDER_HOST,       /* q job, u vpid, u umask, b text, strings its environment: start this daemon
-                       * of another job (hosted.h) */
-    ORDER_UNHOST,     /* q job: that job is over */
+    ORDER_JOIN,   /* q, q: the tree's last broadcasts of both classes (rml_begin_casts); u daemons
+                   * and the rest as in ORDER_REHOME: the place in a tree that stands */
+    ORDER_HOST,   /* q job, u vpid, u umask, b text, strings its environment: start this daemon
+                   * of another job (hosted.h) */
+    ORDER_UNHOST, /* q job: that job is over */
 };
 
 enum report {
@@ -60,7 +60,8 @@ enum report {
     REPORT_ORPHAN,   /* u vpid, s why: the link to this one, my parent in the tree, is down */
     REPORT_REHOMED,  /* -: the new parent is linked */
     REPORT_SIGNALLED, /* i signal: I got it, and end */
-    REPORT_TOPOLOGY,  /* s topology as text (base/host/topo.h), s why there is none */
+    REPORT_TOPOLOGY,  /* s hash, s topology as text (base/host/topo.h), "": only the hash was asked
+                       * for; s  why there is none */
     REPORT_UNSTARTED, /* u vpid, s why: this daemon, which I was to start, does not run */
     REPORT_STATES,    /* u number of the order, u my pid, u count, count x (u rank, u pid, q ms in
                        * which it has not moved on, s what it does, q ms since its start, q ms of
@@ -71,7 +72,8 @@ enum report {
     REPORT_GROWN,     /* u daemons, s contact: I know that there are so many */
     REPORT_TRACED,    /* u number, s why no rank was looked at, or "": all stacks were reported */
     REPORT_HOSTED,    /* q job, s line: a daemon that I started for that job says it */
-    REPORT_UNHOSTED,  /* q job, u vpid, s why: one of them does not run any more, or does not start */
+    REPORT_UNHOSTED,  /* q job, u vpid, s why: one of them does not run any more, or does not start
+                       */
 };
 
 /* One program of a job. */

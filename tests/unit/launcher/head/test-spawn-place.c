@@ -24,6 +24,7 @@ static struct map_node nodes[NODES];
 static struct dvm_daemon daemons[NODES];
 static char names[NODES][3] = {"n0", "n1", "n2", "n3"};
 static struct hnp hnp;
+static char lacks[NODES + 1]; /* the nodes that place() needs to know more of */
 static char reason[256], hostfile[] = "/tmp/test-spawn-place.XXXXXX";
 
 static void set_up(void)
@@ -61,6 +62,7 @@ static const char *place(const char *first, const char *second)
     static char where[64];
     const char *wishes[] = {first, second};
     struct spawn_program programs[2] = {0};
+    struct node_set unknown = {0};
     struct spawned spawned = {.first = 4, .app_first = 1};
     char text[256], *rest;
     for (; spawned.app_count < 2 && wishes[spawned.app_count]; spawned.app_count++) {
@@ -75,12 +77,18 @@ static const char *place(const char *first, const char *second)
     spawned.apps = calloc(2, sizeof(*spawned.apps));
     reason[0] = '\0';
     memset(where, 0, sizeof(where));
-    int status = spawn_place(&hnp, &spawned, programs, reason, sizeof(reason));
+    int status = spawn_place(&hnp, &spawned, programs, &unknown, reason, sizeof(reason));
     for (uint32_t i = 0; i < spawned.count && status == ORTE_SUCCESS; i++) {
         where[i] = (char) ('0' + spawned.node_of[i]);
         ck_assert_uint_eq(spawned.app_of[i], i < programs[0].count ? 1 : 2);
     }
     ck_assert(status == ORTE_SUCCESS || reason[0]);
+    ck_assert_int_eq(status == ORTE_ERR_NOT_AVAILABLE, unknown.count > 0);
+    lacks[0] = '\0';
+    for (uint32_t i = 0; i < unknown.count; i++) {
+        snprintf(lacks + i, 2, "%u", unknown.nodes[i]);
+    }
+    free(unknown.nodes);
     spawned_fini(&spawned);
     strings_free(programs[0].info);
     strings_free(programs[1].info);
@@ -229,6 +237,9 @@ START_TEST(test_what_is_not_known_is_refused)
         "1 ppr=1:core0000000000000000000000000000000000000000000000000000000000");
     refused("ppr=1:core: with map_by N:node is possible", "1 map_by=node ppr=1:core");
     refused("the processors of node n0 are not known", "1 map_by=core");
+    ck_assert_str_eq(lacks, "012");
+    refused("the processors of node n1 are not known", "1 map_by=core host=n1");
+    ck_assert_str_eq(lacks, "1");
     refused("bind_to=core: the job's ranks are not bound", "1 bind_to=core");
     refused("bind_to=corr: 'corr': ", "1 bind_to=corr");
     refused("rank_by=nod: 'nod': ", "1 rank_by=nod");
@@ -261,9 +272,11 @@ static void check_cpus(const char *expected, const char *key)
 {
     struct spawned spawned = {.first = 4, .app_first = 1, .app_count = 1, .count = 3};
     char got[64] = "", *info[] = {(char *) "host=n1", (char *) (uintptr_t) key, NULL};
+    struct node_set unknown = {0};
     struct spawn_program program = {.count = 3, .info = info};
     spawned.apps = calloc(1, sizeof(*spawned.apps));
-    ck_assert_msg(spawn_place(&hnp, &spawned, &program, reason, sizeof(reason)) == ORTE_SUCCESS,
+    ck_assert_msg(spawn_place(&hnp, &spawned, &program, &unknown, reason, sizeof(reason)) ==
+                      ORTE_SUCCESS,
                   "%s", reason);
     for (uint32_t i = 0; i < 3; i++) {
         strcat(strcat(got, spawned.cpus[i]), ";");
