@@ -54,11 +54,45 @@ static struct mca_btl_base_endpoint_t *endpoint_to(const struct rail_module *mod
     return NULL;
 }
 
-/* The same; none to a process that was given up. */
+static bool are_under_way(const struct list *ops)
+{
+    const struct rail_op *op;
+    list_for_each (op, ops, const struct rail_op, link) {
+        if (!op->awaits) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A module accesses the buffer of a request to or from the process. */
+static bool has_ops(const opal_proc_t *proc)
+{
+    const struct rail_recv *recv;
+    const struct rail_send *send;
+    list_for_each (recv, &rail.all_recvs, const struct rail_recv, link) {
+        if (recv->proc == proc && are_under_way(&recv->ops)) {
+            return true;
+        }
+    }
+    list_for_each (send, &rail.all_sends, const struct rail_send, link) {
+        if (send->proc == proc && are_under_way(&send->ops)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_given_up(const opal_proc_t *proc)
+{
+    return roster_find(rail.given_up, &proc->proc_name);
+}
+
+/* The same; none to a process that was given up, once its puts and gets are over. */
 static struct mca_btl_base_endpoint_t *way_to(const struct rail_module *module,
                                               const opal_proc_t *proc)
 {
-    return roster_find(rail.given_up, &proc->proc_name) ? NULL : endpoint_to(module, proc);
+    return is_given_up(proc) && !has_ops(proc) ? NULL : endpoint_to(module, proc);
 }
 
 static void peer_destroy(struct mca_ptl_base_peer_t *peer)
@@ -117,7 +151,7 @@ static int add_procs(mca_ptl_base_module_t *ptl, size_t count, struct ompi_proc_
             return OPAL_ERR_OUT_OF_RESOURCE; /* those before it stay until they are deleted */
         }
         if (peers[i]) {
-            peers[i]->reached = true;
+            peers[i]->reached = !is_given_up(proc);
             opal_bitmap_set_bit(&reachable->super, (int) i);
         }
     }
@@ -173,24 +207,28 @@ static opal_proc_t *known_as(const orte_process_name_t *name)
     return NULL;
 }
 
-/* A rail that the layer above does not use yet, for it is new or was lost before, has no peer. */
-static void rails_changed(const orte_process_name_t *name, void *unused)
+/* Nothing more begins with a process that was given up. */
+static void refuse_calls(const opal_proc_t *proc)
 {
-    (void) unused;
-    struct rail_link *link = roster_find(rail.links, name);
-    rail.last_endpoint = NULL; /* it may be another process's from now on */
-    bool left = link && rail_link_renew(link);
-    if (link && link->numbers && !left) {
-        (void) give_up(name);
-        rail_fail_sends(NULL, link->proc, OPAL_ERR_UNREACH); /* also where no peer was added yet */
+    for (size_t i = 0; i < rail.count; i++) {
+        struct mca_ptl_base_peer_t *peer = roster_find(rail.modules[i]->roster, &proc->proc_name);
+        if (peer) {
+            peer->reached = false;
+        }
     }
-    opal_proc_t *proc = known_as(name);
-    for (size_t i = 0; proc && i < rail.count; i++) {
+}
+
+/* The modules of the process, in the layer above, are those that reach it now. A rail that the
+ * layer does not use yet, for it is new or was lost before, has no peer. */
+static void renew_peers(opal_proc_t *proc, bool left)
+{
+    const bool given_up = is_given_up(proc);
+    for (size_t i = 0; i < rail.count; i++) {
         struct rail_module *module = rail.modules[i];
-        struct mca_ptl_base_peer_t *peer = roster_find(module->roster, name);
+        struct mca_ptl_base_peer_t *peer = roster_find(module->roster, &proc->proc_name);
         const struct mca_btl_base_endpoint_t *way = way_to(module, proc);
         const bool reached = peer ? way == peer->endpoint : way != NULL;
-        if (peer ? peer->reached == reached : !reached) {
+        if (peer ? peer->reached == reached && !given_up : !reached) {
             continue;
         }
         if (peer) {
@@ -200,6 +238,38 @@ static void rails_changed(const orte_process_name_t *name, void *unused)
             rail_lost(module, peer, left);
         }
         module->super.ptl_peer_changed(&module->super, (struct ompi_proc_t *) proc);
+    }
+}
+
+/* The end of a process waits for its puts and gets (rail_op_is_over): until then they access
+ * buffers of requests that end with it. */
+static void rails_changed(const orte_process_name_t *name, void *unused)
+{
+    (void) unused;
+    struct rail_link *link = roster_find(rail.links, name);
+    rail.last_endpoint = NULL; /* it may be another process's from now on */
+    bool left = link && rail_link_renew(link);
+    const bool none = link && link->numbers && !left;
+    if (none) {
+        (void) give_up(name);
+    }
+    opal_proc_t *proc = known_as(name);
+    if (proc && is_given_up(proc) && has_ops(proc)) {
+        refuse_calls(proc);
+        return;
+    }
+    if (none) {
+        rail_fail_sends(NULL, link->proc, OPAL_ERR_UNREACH); /* also where no peer was added yet */
+    }
+    if (proc) {
+        renew_peers(proc, left);
+    }
+}
+
+void rail_op_is_over(const opal_proc_t *proc)
+{
+    if (proc && is_given_up(proc)) {
+        rails_changed(&proc->proc_name, NULL);
     }
 }
 

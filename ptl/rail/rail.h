@@ -146,8 +146,12 @@ static inline struct rail_module *rail_module_over(const mca_btl_base_module_t *
 void rail_give_up(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                   const char *why);
 
-/* The process has given this one up. */
+/* The process has given this one up: messages to and from it end when its puts and gets have. */
 void rail_given_up_by(const orte_process_name_t *name);
+
+/* A put or a get with this process has ended, and its owner was told. Where it was the last one of
+ * a process that was given up, the layer above is told of that end. */
+void rail_op_is_over(const opal_proc_t *proc);
 
 /* --- say.c --- */
 

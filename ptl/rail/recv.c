@@ -426,6 +426,7 @@ static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     if (!recv) {
         return;
     }
+    const opal_proc_t *proc = recv->proc;
     if (status == OPAL_SUCCESS) {
         ptl->super.ptl_recv_progress(&ptl->super, recv->request, size, fitted);
     } else if (status == OPAL_ERR_UNREACH || btl_is_shortage(status)) {
@@ -434,6 +435,7 @@ static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endp
     } else {
         get_no_more(recv, module, endpoint, offset, size);
     }
+    rail_op_is_over(proc);
 }
 
 /* An error: nothing happened, and the op is as it was. */
@@ -499,7 +501,9 @@ int rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
     }
     struct rail_memory *memory = memory_by(recv, peer);
     if (memory) {
-        return get(peer, recv, memory, offset, size);
+        int status = get(peer, recv, memory, offset, size);
+        rail_op_is_over(peer->proc); /* it may have been refused */
+        return status;
     }
     request->req_offset += size;
     pull(recv, peer->module, peer->endpoint, offset, size);

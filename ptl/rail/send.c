@@ -345,6 +345,19 @@ static void put_failed(struct rail_send *send, struct rail_module *module, size_
     ptl->ptl_put_wanted(ptl, send->request, offset, size, status);
 }
 
+static void put_succeeded(struct rail_send *send, struct rail_module *module,
+                          struct mca_btl_base_endpoint_t *endpoint, size_t offset, size_t size)
+{
+    mca_ptl_base_module_t *ptl = &module->super.super;
+    mca_ptl_base_send_request_t *request = send->request;
+    const struct rail_header landed = {
+        .type = RAIL_LANDED, .id = request->req_peer_match.lval, .offset = offset, .bytes = size};
+    send->left -= size;
+    end_if_moved(send);
+    ptl->ptl_send_progress(ptl, request, size);
+    rail_say(module, endpoint, &landed);
+}
+
 static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                      void *local, mca_btl_base_registration_handle_t *handle, void *context,
                      void *cbdata, int status)
@@ -357,18 +370,13 @@ static void put_done(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t 
     if (!send) {
         return;
     }
-    if (status != OPAL_SUCCESS) {
+    const opal_proc_t *proc = send->proc;
+    if (status == OPAL_SUCCESS) {
+        put_succeeded(send, module, endpoint, offset, size);
+    } else {
         put_failed(send, module, offset, size, status);
-        return;
     }
-    mca_ptl_base_module_t *ptl = &module->super.super;
-    mca_ptl_base_send_request_t *request = send->request;
-    const struct rail_header landed = {
-        .type = RAIL_LANDED, .id = request->req_peer_match.lval, .offset = offset, .bytes = size};
-    send->left -= size;
-    end_if_moved(send);
-    ptl->ptl_send_progress(ptl, request, size);
-    rail_say(module, endpoint, &landed);
+    rail_op_is_over(proc);
 }
 
 static int send_frag(struct mca_ptl_base_peer_t *peer, struct rail_send *send, size_t offset,
@@ -442,7 +450,10 @@ int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
         return OPAL_ERR_BAD_PARAM;
     }
     struct rail_memory *memory = rail_memory_find(&send->memories, peer->module);
-    return memory && memory->state == RAIL_MEMORY_THERE && rail_memory_of(&request->req_convertor)
-               ? put(peer, send, memory, offset, size)
-               : send_frag(peer, send, offset, size);
+    if (!memory || memory->state != RAIL_MEMORY_THERE || !rail_memory_of(&request->req_convertor)) {
+        return send_frag(peer, send, offset, size);
+    }
+    int status = put(peer, send, memory, offset, size);
+    rail_op_is_over(peer->proc); /* it may have been refused */
+    return status;
 }

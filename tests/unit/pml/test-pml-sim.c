@@ -1,5 +1,5 @@
 /* Messages over rails in simulated processes: many schedules, each made from a seed. SIM_SEED=n
- * runs that one and logs what happens, SIM_COUNT=n or an argument so many. */
+ * runs that one and logs what happens, SIM_COUNT=n or an argument so many, from SIM_FIRST=n on. */
 #include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,9 @@ static void unheard(void *arg, enum log_level level, const char *line)
 
 static void schedules(const struct sim_options *options)
 {
-    const char *chosen = getenv("SIM_SEED"), *many = getenv("SIM_COUNT");
-    uint64_t first = chosen ? strtoull(chosen, NULL, 0) : 1;
+    const char *chosen = getenv("SIM_SEED"), *many = getenv("SIM_COUNT"),
+               *from = getenv("SIM_FIRST");
+    uint64_t first = chosen ? strtoull(chosen, NULL, 0) : from ? strtoull(from, NULL, 0) : 1;
     uint64_t count = chosen ? 1 : (many ? strtoull(many, NULL, 0) : SCHEDULES) / FATES;
     struct sim_report report, sum = {0};
     if (chosen) {
@@ -89,6 +90,17 @@ END_TEST
 START_TEST(all_rails_that_die)
 {
     schedules(&(struct sim_options){.fate = SIM_LAST});
+}
+END_TEST
+
+/* A process is told that it was given up while it gets over a rail that works at its end. */
+START_TEST(gets_end_before_their_receives)
+{
+    struct sim_report report;
+    log_set_sink(unheard, NULL);
+    sim_run(3487, &(struct sim_options){.fate = SIM_LAST}, &report);
+    ck_assert_msg(report.held, "%s", report.reason);
+    ck_assert(report.gets > 0 && report.failed > 0);
 }
 END_TEST
 
@@ -173,6 +185,7 @@ int main(int argc, char **argv)
                                   several_rails,
                                   rails_that_die_and_return,
                                   all_rails_that_die,
+                                  gets_end_before_their_receives,
                                   frames_in_parts,
                                   fails_with_fragments_that_are_taken_twice,
                                   fails_with_messages_that_are_taken_twice,
