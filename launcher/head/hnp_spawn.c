@@ -8,6 +8,7 @@
 #include <base/data/strings.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
+#include <base/text/reason.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,12 +109,12 @@ static void settle(struct spawn_request *request)
 /* --- reading the request --- */
 
 /* u programs, programs x struct spawn_wish. */
-static int read_programs(opal_buffer_t *buffer, struct spawn_request *request)
+static int read_programs(opal_buffer_t *buffer, struct spawn_request *request, uint64_t *ranks)
 {
     struct spawned *spawned = &request->spawned;
     uint32_t count;
-    uint64_t ranks = 0;
     int status = proto_unpack(buffer, "u", &count);
+    *ranks = 0;
     if (status != OPAL_SUCCESS || count == 0 || count > PROGRAMS_MAX) {
         return ORTE_ERR_BAD_PARAM;
     }
@@ -130,13 +131,30 @@ static int read_programs(opal_buffer_t *buffer, struct spawn_request *request)
         if (status == ORTE_SUCCESS) {
             status = proto_unpack_strings(buffer, &programs[i].info);
         }
-        ranks += programs[i].count;
+        *ranks += programs[i].count;
     }
-    if (status == ORTE_SUCCESS && (ranks == 0 || ranks > SPAWNED_MAX)) {
-        status = ORTE_ERR_BAD_PARAM;
+    return status;
+}
+
+static int read_request(opal_buffer_t *buffer, struct spawn_request *request, char *reason,
+                        size_t reason_size)
+{
+    uint64_t ranks;
+    struct spawned *spawned = &request->spawned;
+    int status = proto_unpack_strings(buffer, &spawned->puts);
+    if (status == ORTE_SUCCESS) {
+        status = read_programs(buffer, request, &ranks);
+    }
+    if (status != ORTE_SUCCESS) {
+        return reason_set(status, reason, reason_size, "%s", opal_strerror(status));
+    }
+    if (ranks == 0 || ranks > SPAWNED_MAX) {
+        return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
+                          "%llu ranks: 1 to %d can be spawned at a time",
+                          (unsigned long long) ranks, SPAWNED_MAX);
     }
     spawned->count = (uint32_t) ranks;
-    return status;
+    return ORTE_SUCCESS;
 }
 
 /* --- the HNP's own tables --- */
@@ -423,14 +441,13 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
         answer(hnp, asker, id, running ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_ERR_NOT_AVAILABLE, 0);
         return ORTE_SUCCESS;
     }
+    char reason[128];
     request->spawned.parent = parent;
-    request->status = proto_unpack_strings(buffer, &request->spawned.puts);
-    if (request->status == ORTE_SUCCESS) {
-        request->status = read_programs(buffer, request);
-    }
-    if (request->status == ORTE_SUCCESS) {
+    status = read_request(buffer, request, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
         go_on(hnp);
     } else {
+        refuse(request, status, reason);
         settle(request);
     }
     return ORTE_SUCCESS;

@@ -136,6 +136,7 @@ refused "a host that the job does not have" "host elsewhere is none of the nodes
     'program 1 true "$(info host elsewhere)"' -n 1
 parent -n 1 -- 'program 0 true; spawn; echo "$answer"'
 is "no ranks" "0 cmd=spawn_result rc=-1 msg=spawn_failed" "$code $(cat "$work/out")"
+refused "too many ranks" "70000 ranks: 1 to 65536 can be spawned at a time" 'program 70000 true' -n 1
 
 cat >"$work/bad" <<'END'
 #!/bin/bash
