@@ -80,25 +80,25 @@ tests_unit_launcher_shepherd_test_event_queue_LDADD = tests/lib/libunit.la libla
 # What stands beside the daemon's core.
 check_PROGRAMS += \
 	tests/unit/launcher/shepherd/test-shepherd-wire tests/unit/launcher/shepherd/test-program \
-	tests/unit/launcher/request/test-cmdline tests/unit/launcher/request/test-output-request tests/unit/launcher/map/test-plan \
+	tests/unit/launcher/request/options/test-cmdline tests/unit/launcher/request/test-output-request tests/unit/launcher/map/test-plan \
 	tests/unit/launcher/front/test-progress tests/unit/launcher/front/test-stdio tests/unit/launcher/front/test-tags tests/unit/launcher/front/test-output \
-	tests/unit/launcher/request/test-hostlist tests/unit/launcher/request/test-hostfile \
+	tests/unit/launcher/request/nodes/test-hostlist tests/unit/launcher/request/nodes/test-hostfile \
 	tests/unit/launcher/request/test-placement \
-	tests/unit/launcher/request/test-allocation
-tests_unit_launcher_request_test_hostfile_SOURCES = tests/unit/launcher/request/test-hostfile.c
-tests_unit_launcher_request_test_hostfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+	tests/unit/launcher/request/nodes/test-allocation
+tests_unit_launcher_request_nodes_test_hostfile_SOURCES = tests/unit/launcher/request/nodes/test-hostfile.c
+tests_unit_launcher_request_nodes_test_hostfile_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_request_test_placement_SOURCES = tests/unit/launcher/request/test-placement.c
 tests_unit_launcher_request_test_placement_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_request_test_hostlist_SOURCES = tests/unit/launcher/request/test-hostlist.c
-tests_unit_launcher_request_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_request_test_allocation_SOURCES = tests/unit/launcher/request/test-allocation.c
-tests_unit_launcher_request_test_allocation_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_request_nodes_test_hostlist_SOURCES = tests/unit/launcher/request/nodes/test-hostlist.c
+tests_unit_launcher_request_nodes_test_hostlist_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_request_nodes_test_allocation_SOURCES = tests/unit/launcher/request/nodes/test-allocation.c
+tests_unit_launcher_request_nodes_test_allocation_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_shepherd_test_shepherd_wire_SOURCES = tests/unit/launcher/shepherd/test-shepherd-wire.c
 tests_unit_launcher_shepherd_test_shepherd_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_shepherd_test_program_SOURCES = tests/unit/launcher/shepherd/test-program.c
 tests_unit_launcher_shepherd_test_program_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_request_test_cmdline_SOURCES = tests/unit/launcher/request/test-cmdline.c
-tests_unit_launcher_request_test_cmdline_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_request_options_test_cmdline_SOURCES = tests/unit/launcher/request/options/test-cmdline.c
+tests_unit_launcher_request_options_test_cmdline_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 check_PROGRAMS += tests/unit/launcher/map/test-show
 tests_unit_launcher_map_test_show_SOURCES = tests/unit/launcher/map/test-show.c
 tests_unit_launcher_map_test_show_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
@@ -125,35 +125,35 @@ tests_unit_launcher_front_test_output_SOURCES = tests/unit/launcher/front/test-o
 tests_unit_launcher_front_test_output_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
 # What travels between front end, HNP and daemons.
-check_PROGRAMS += tests/unit/launcher/node/test-orders tests/unit/launcher/request/test-submit \
-	tests/unit/launcher/node/test-home
-tests_unit_launcher_node_test_orders_SOURCES = tests/unit/launcher/node/test-orders.c $(DECODER)
-tests_unit_launcher_node_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
+check_PROGRAMS += tests/unit/launcher/node/orders/test-orders tests/unit/launcher/request/test-submit \
+	tests/unit/launcher/node/orders/test-home
+tests_unit_launcher_node_orders_test_orders_SOURCES = tests/unit/launcher/node/orders/test-orders.c $(DECODER)
+tests_unit_launcher_node_orders_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 tests_unit_launcher_request_test_submit_SOURCES = tests/unit/launcher/request/test-submit.c $(DECODER)
 tests_unit_launcher_request_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
-tests_unit_launcher_node_test_home_SOURCES = tests/unit/launcher/node/test-home.c
-tests_unit_launcher_node_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
+tests_unit_launcher_node_orders_test_home_SOURCES = tests/unit/launcher/node/orders/test-home.c
+tests_unit_launcher_node_orders_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 check_PROGRAMS += tests/unit/launcher/node/test-spawn-check
 tests_unit_launcher_node_test_spawn_check_SOURCES = tests/unit/launcher/node/test-spawn-check.c
 tests_unit_launcher_node_test_spawn_check_LDADD = tests/lib/libunit.la $(launcher_libs)
-check_PROGRAMS += tests/unit/launcher/node/test-spawned
-tests_unit_launcher_node_test_spawned_SOURCES = tests/unit/launcher/node/test-spawned.c $(DECODER)
-tests_unit_launcher_node_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
+check_PROGRAMS += tests/unit/launcher/node/orders/test-spawned
+tests_unit_launcher_node_orders_test_spawned_SOURCES = tests/unit/launcher/node/orders/test-spawned.c $(DECODER)
+tests_unit_launcher_node_orders_test_spawned_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 
 # What MPI programs are offered.
 check_PROGRAMS += tests/unit/launcher/pmi1/test-pmi1-spawn
 tests_unit_launcher_pmi1_test_pmi1_spawn_SOURCES = tests/unit/launcher/pmi1/test-pmi1-spawn.c
 tests_unit_launcher_pmi1_test_pmi1_spawn_LDADD = tests/lib/libunit.la $(launcher_libs)
-check_PROGRAMS += tests/unit/launcher/pmi1/test-pmi1-wire tests/unit/launcher/node/test-kvs \
+check_PROGRAMS += tests/unit/launcher/pmi1/test-pmi1-wire tests/unit/launcher/node/server/test-kvs \
 	tests/unit/launcher/shepherd/test-vars
 tests_unit_launcher_pmi1_test_pmi1_wire_SOURCES = tests/unit/launcher/pmi1/test-pmi1-wire.c
 tests_unit_launcher_pmi1_test_pmi1_wire_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
-tests_unit_launcher_node_test_kvs_SOURCES = tests/unit/launcher/node/test-kvs.c
-tests_unit_launcher_node_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
+tests_unit_launcher_node_server_test_kvs_SOURCES = tests/unit/launcher/node/server/test-kvs.c
+tests_unit_launcher_node_server_test_kvs_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_shepherd_test_vars_SOURCES = tests/unit/launcher/shepherd/test-vars.c
 tests_unit_launcher_shepherd_test_vars_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 
@@ -185,12 +185,12 @@ tests_unit_launcher_pmix_test_pmix_published_LDADD = tests/lib/libunit.la liblau
 endif
 
 # The daemon's side of wire-up: servers and native back ends in one process.
-check_PROGRAMS += tests/unit/launcher/node/test-server tests/unit/launcher/node/test-allgather
-tests_unit_launcher_node_test_server_SOURCES = tests/unit/launcher/node/test-server.c $(RML_CLUSTER)
-tests_unit_launcher_node_test_server_LDADD = tests/lib/libunit.la liblauncher.la libbootstrap.la \
+check_PROGRAMS += tests/unit/launcher/node/server/test-server tests/unit/launcher/node/server/test-allgather
+tests_unit_launcher_node_server_test_server_SOURCES = tests/unit/launcher/node/server/test-server.c $(RML_CLUSTER)
+tests_unit_launcher_node_server_test_server_LDADD = tests/lib/libunit.la liblauncher.la libbootstrap.la \
 	libwireup.la librml.la liboob.la libpml.la libptl.la libbtl.la libbase.la
-tests_unit_launcher_node_test_allgather_SOURCES = tests/unit/launcher/node/test-allgather.c
-tests_unit_launcher_node_test_allgather_LDADD = tests/lib/libunit.la $(launcher_libs)
+tests_unit_launcher_node_server_test_allgather_SOURCES = tests/unit/launcher/node/server/test-allgather.c
+tests_unit_launcher_node_server_test_allgather_LDADD = tests/lib/libunit.la $(launcher_libs)
 
 # What keelrun and a standing DVM say to each other.
 check_PROGRAMS += tests/unit/launcher/standing/test-talk tests/unit/launcher/standing/test-contact
