@@ -138,7 +138,7 @@ static int engine_open(struct usnic_module *usnic)
         .small_bytes = SMALL_BYTES,
         .small_charge = SMALL_CHARGE,
         .full_charge = FULL_CHARGE,
-        .receive_buffers = params->rx_buffers * usnic->port.sockets,
+        .receive_buffers = params->rx_buffers, /* early packets may all be of one socket */
         .max_message = params->max_send_size + RDMA_AM_REQUEST_BYTES, /* a put's */
         .ack_delay_us = ACK_DELAY_US,
         .peer_timeout_us = params->peer_us,

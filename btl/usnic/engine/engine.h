@@ -51,7 +51,7 @@ struct usnic_engine_config {
     size_t small_bytes;  /* packets up to so many take */
     size_t small_charge; /* that much of it, */
     size_t full_charge;  /* the others this */
-    size_t receive_buffers; /* of the port; early packets take up to half of them */
+    size_t receive_buffers; /* of a socket of the port; early packets take up to half of them */
     size_t max_message;
     uint64_t ack_delay_us;
     uint64_t peer_timeout_us;
