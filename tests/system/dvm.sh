@@ -154,6 +154,14 @@ at_a_time()
 
 bad_input()
 {
+    if find_another_user; then
+        chmod 711 "$work" && cp "$uri" "$work/copy" && chmod 644 "$work/copy"
+        run_limited 20 "${another_user[@]}" "$keelrun" --dvm "$work/copy" true
+        is "another user: exit code" 125 "$code"
+        like "another user: why" "$work/err" "copy: others than this user may have written it"
+    else
+        skip "another user" "$reason"
+    fi
     hold 1
     run_limited 20 "$keelrun" --dvm "$uri" --no-such-option true
     is "a wrong command line: exit code" 2 "$code"
