@@ -7,6 +7,7 @@
 struct set {
     size_t count;
     struct keel_pml_request **requests;
+    size_t seen; /* all_complete looks on from here: those before were not under way */
 };
 
 static bool is_complete(const struct keel_pml_request *request)
@@ -53,14 +54,24 @@ static bool any_complete(void *arg)
     return !under_way;
 }
 
+/* The first that is under way, from this one on; count: none. */
+static size_t first_under_way(const struct set *set, size_t from)
+{
+    while (from < set->count && !is_under_way(set->requests[from])) {
+        from++;
+    }
+    return from;
+}
+
+/* A callback may have started one of those before again, so the end is looked at twice. */
 static bool all_complete(void *arg)
 {
-    const struct set *set = arg;
-    size_t i = 0;
-    while (i < set->count && !is_under_way(set->requests[i])) {
-        i++;
+    struct set *set = arg;
+    set->seen = first_under_way(set, set->seen);
+    if (set->seen == set->count) {
+        set->seen = first_under_way(set, 0);
     }
-    return i == set->count;
+    return set->seen == set->count;
 }
 
 /* ---- what is waited for ---- */
@@ -85,10 +96,7 @@ static void tell_request(const void *arg, char *text, size_t size)
 static void tell_set(const void *arg, char *text, size_t size)
 {
     const struct set *set = arg;
-    size_t i = 0;
-    while (i < set->count && !is_under_way(set->requests[i])) {
-        i++;
-    }
+    const size_t i = first_under_way(set, 0);
     if (i < set->count) {
         tell_request(&set->requests[i], text, size);
     }
@@ -208,7 +216,7 @@ static int take_any(struct set *set, bool waits, size_t *index, bool *done,
 int keel_pml_testany(size_t count, struct keel_pml_request **requests, size_t *index, bool *done,
                      struct keel_pml_status *status)
 {
-    struct set set = {count, requests};
+    struct set set = {.count = count, .requests = requests};
     if ((count > 0 && !requests) || !index || !done) {
         return OPAL_ERR_BAD_PARAM;
     }
@@ -218,7 +226,7 @@ int keel_pml_testany(size_t count, struct keel_pml_request **requests, size_t *i
 int keel_pml_waitany(size_t count, struct keel_pml_request **requests, size_t *index,
                      struct keel_pml_status *status)
 {
-    struct set set = {count, requests};
+    struct set set = {.count = count, .requests = requests};
     bool done;
     if ((count > 0 && !requests) || !index) {
         return OPAL_ERR_BAD_PARAM;
@@ -247,7 +255,7 @@ static int take_all(struct set *set, bool waits, bool *done, struct keel_pml_sta
 int keel_pml_testall(size_t count, struct keel_pml_request **requests, bool *done,
                      struct keel_pml_status *statuses)
 {
-    struct set set = {count, requests};
+    struct set set = {.count = count, .requests = requests};
     if ((count > 0 && !requests) || !done) {
         return OPAL_ERR_BAD_PARAM;
     }
@@ -257,7 +265,7 @@ int keel_pml_testall(size_t count, struct keel_pml_request **requests, bool *don
 int keel_pml_waitall(size_t count, struct keel_pml_request **requests,
                      struct keel_pml_status *statuses)
 {
-    struct set set = {count, requests};
+    struct set set = {.count = count, .requests = requests};
     bool done;
     if (count > 0 && !requests) {
         return OPAL_ERR_BAD_PARAM;
@@ -292,7 +300,7 @@ static int take_some(struct set *set, bool waits, size_t *ended, size_t *indices
 int keel_pml_testsome(size_t count, struct keel_pml_request **requests, size_t *ended,
                       size_t *indices, struct keel_pml_status *statuses)
 {
-    struct set set = {count, requests};
+    struct set set = {.count = count, .requests = requests};
     if ((count > 0 && (!requests || !indices)) || !ended) {
         return OPAL_ERR_BAD_PARAM;
     }
@@ -302,7 +310,7 @@ int keel_pml_testsome(size_t count, struct keel_pml_request **requests, size_t *
 int keel_pml_waitsome(size_t count, struct keel_pml_request **requests, size_t *ended,
                       size_t *indices, struct keel_pml_status *statuses)
 {
-    struct set set = {count, requests};
+    struct set set = {.count = count, .requests = requests};
     if ((count > 0 && (!requests || !indices)) || !ended) {
         return OPAL_ERR_BAD_PARAM;
     }
