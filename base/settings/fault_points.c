@@ -20,19 +20,29 @@ enum {
     CALL = ERROR | DROP | DUPLICATE | 1u << FAULT_EARLY,
 };
 
-/* What begins alike stands together. */
+/* What begins alike stands together, a row on each line. */
+/* clang-format off */
 static const struct fault_point points[] = {
-    {"btl.any.alloc", ERROR, NULL},     {"btl.any.atomic", CALL, NULL},
-    {"btl.any.get", CALL, NULL},        {"btl.any.put", CALL, NULL},
-    {"btl.any.register", ERROR, NULL},  {"btl.any.send", CALL, NULL},
+    {"btl.any.alloc", ERROR, NULL},
+    {"btl.any.atomic", CALL, NULL},
+    {"btl.any.get", CALL, NULL},
+    {"btl.any.put", CALL, NULL},
+    {"btl.any.register", ERROR, NULL},
+    {"btl.any.send", CALL, NULL},
 #include <base/settings/transport_points.inc>
-    {"launcher.launch", ERROR, NULL},   {"launcher.pmix", ERROR, LACKS_PMIX},
-    {"launcher.spawn", ERROR, NULL},    {"launcher.topology", ERROR | DROP, NULL},
-    {"oob.accept", ERROR | DROP, NULL}, {"oob.connect", ERROR | DROP, NULL},
-    {"oob.recv", ERROR | SHORT, NULL},  {"oob.send", ERROR | SHORT, NULL},
-    {"ptl.rail.answer", ERROR, NULL},   {"ptl.rail.message", ERROR, NULL},
+    {"launcher.launch", ERROR, NULL},
+    {"launcher.pmix", ERROR, LACKS_PMIX},
+    {"launcher.spawn", ERROR, NULL},
+    {"launcher.topology", ERROR | DROP, NULL},
+    {"oob.accept", ERROR | DROP, NULL},
+    {"oob.connect", ERROR | DROP, NULL},
+    {"oob.recv", ERROR | SHORT, NULL},
+    {"oob.send", ERROR | SHORT, NULL},
+    {"ptl.rail.answer", ERROR, NULL},
+    {"ptl.rail.message", ERROR, NULL},
     {"rml.frame", DROP, NULL},
 };
+/* clang-format on */
 enum { POINTS = sizeof(points) / sizeof(*points) };
 
 const struct fault_point *fault_point_find(const char *name)
