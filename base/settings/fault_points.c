@@ -30,6 +30,7 @@ static const struct fault_point points[] = {
     {"btl.any.register", ERROR, NULL},
     {"btl.any.send", CALL, NULL},
 #include <base/settings/transport_points.inc>
+    {"launcher.check", ERROR, NULL},
     {"launcher.launch", ERROR, NULL},
     {"launcher.pmix", ERROR, LACKS_PMIX},
     {"launcher.spawn", ERROR, NULL},

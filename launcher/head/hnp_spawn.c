@@ -453,6 +453,22 @@ int hnp_spawn(struct hnp *hnp, uint32_t asker, opal_buffer_t *buffer)
     return ORTE_SUCCESS;
 }
 
+/* All daemons have checked it. The daemon of an idle node may have been lost since it did. */
+static void end_check(struct spawn_request *request)
+{
+    struct hnp *hnp = request->hnp;
+    if (!job_runs(&hnp->job) && request->status == ORTE_SUCCESS) {
+        request->status = ORTE_ERR_NOT_AVAILABLE;
+    } else if (spawn_lacks_daemons(hnp, &request->spawned)) {
+        refuse(request, ORTE_ERR_COMM_FAILURE, "a daemon that it needs is lost");
+    }
+    if (request->status == ORTE_SUCCESS) {
+        start(request);
+    } else {
+        settle(request);
+    }
+}
+
 /* This daemon will say no more about what it was ordered. After the last the request goes on. */
 static void part_is_settled(struct spawn_request *request, uint32_t vpid)
 {
@@ -462,11 +478,8 @@ static void part_is_settled(struct spawn_request *request, uint32_t vpid)
         return;
     }
     loop_timer_stop(&request->timer);
-    if (request->state == SPAWN_CHECKING && request->status == ORTE_SUCCESS) {
-        request->status = job_runs(&hnp->job) ? ORTE_SUCCESS : ORTE_ERR_NOT_AVAILABLE;
-    }
-    if (request->state == SPAWN_CHECKING && request->status == ORTE_SUCCESS) {
-        start(request);
+    if (request->state == SPAWN_CHECKING) {
+        end_check(request);
     } else {
         settle(request);
     }
@@ -542,12 +555,8 @@ static struct spawn_request *find_waiting(struct hnp *hnp, uint32_t vpid)
     return NULL;
 }
 
-void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid)
+static void refuse_lost(struct hnp *hnp, uint32_t vpid)
 {
-    char unused[320];
-    if (!dvm_grows(&hnp->dvm)) { /* else the spawn that waits for it is told why */
-        (void) spawn_drop_lost(hnp, unused, sizeof(unused));
-    }
     struct spawn_request *request;
     list_for_each (request, &hnp->spawns, struct spawn_request, link) {
         if (request->state >= SPAWN_CHECKING && request->status == ORTE_SUCCESS &&
@@ -557,6 +566,16 @@ void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid)
                      hnp->dvm.daemons[vpid].node);
             refuse(request, ORTE_ERR_COMM_FAILURE, reason);
         }
+    }
+}
+
+void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid)
+{
+    char unused[320];
+    struct spawn_request *request;
+    refuse_lost(hnp, vpid);      /* while its nodes are known */
+    if (!dvm_grows(&hnp->dvm)) { /* else the spawn that waits for it is told why */
+        (void) spawn_drop_lost(hnp, unused, sizeof(unused));
     }
     while ((request = find_waiting(hnp, vpid)) != NULL) {
         part_is_settled(request, vpid);

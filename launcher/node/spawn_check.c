@@ -3,6 +3,7 @@
 #include <launcher/node/spawn_check.h>
 
 #include <base/data/strings.h>
+#include <base/settings/fault.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/shepherd/program.h>
@@ -39,7 +40,8 @@ static int check_app(const struct daemon *daemon, const struct launch_app *app,
 {
     char program[PATH_MAX];
     const char *wdir = launch_app_wdir(app, parent);
-    int error = wdir[0] ? enter(wdir) : 0;
+    struct fault fault = fault_at("launcher.check");
+    int error = fault.action == FAULT_ERROR ? (int) fault.value : wdir[0] ? enter(wdir) : 0;
     bool entered = error == 0;
     if (entered) {
         error = -program_find(app->argv[0], wdir, app->path, find_path(app, parent), program,

@@ -118,6 +118,19 @@ for radix in 64 1; do
     like "a daemon that is killed while it joins, radix $radix: the reason names it" err \
         '^keelrun: rank 0: MPI_Comm_spawn is refused: node gamma: '
 done
+# The spawn was placed there; the next one gets a new daemon for that node.
+echo 'rm $TEST_WORK/host_gamma; export KEEL_MCA_fault=launcher.check:kill' >host_gamma
+parent "${by_agent[@]}" -- "$on; spawn_on 2; spawn_on 1 gamma"
+is "a daemon that is killed while the spawn is checked" "0 $refused $done_well gamma:1" \
+    "$code $(grep ^cmd out | xargs) $(children)"
+like "a daemon that is killed while the spawn is checked: the reason" err \
+    '^keelrun: rank 0: MPI_Comm_spawn is refused: node gamma: its daemon is lost'
+echo 'export KEEL_MCA_fault=launcher.check:error=EACCES' >host_gamma
+parent "${by_agent[@]}" -- "$on; spawn_on 2; spawn_on 1 beta"
+is "a folder that cannot be entered there" "0 $refused $done_well beta:1" \
+    "$code $(grep ^cmd out | xargs) $(children)"
+like "a folder that cannot be entered there: the reason" err \
+    '^keelrun: rank 0: MPI_Comm_spawn is refused: cannot enter the folder .* on node gamma: Permission denied'
 # unexamined NODE FAULT WHY: NODE's daemon has this fault; the others are examined later
 unexamined()
 {
