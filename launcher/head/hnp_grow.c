@@ -57,20 +57,25 @@ static int reserve_peers(struct hnp *hnp, uint32_t count)
     return ORTE_SUCCESS;
 }
 
-/* Numbers of daemons for those nodes that have none. Returns how many. */
-static uint32_t number_nodes(struct hnp *hnp, const uint32_t *nodes, uint32_t count,
-                             const char **names)
+/* Numbers of daemons for those nodes that have none; on failure for the first added of them. */
+static int number_nodes(struct hnp *hnp, const uint32_t *nodes, uint32_t count, const char **names,
+                        uint32_t *added)
 {
-    uint32_t added = 0;
+    *added = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct map_node *node = &hnp->plan.nodes[nodes[i]];
-        if (hnp->daemon_of_node[nodes[i]] == NO_DAEMON) {
-            hnp->peers[hnp->dvm.count + added].user = node->user ? strdup(node->user) : NULL;
-            hnp->daemon_of_node[nodes[i]] = hnp->dvm.count + added;
-            names[added++] = node->name;
+        uint32_t vpid = hnp->dvm.count + *added;
+        if (hnp->daemon_of_node[nodes[i]] != NO_DAEMON) {
+            continue;
         }
+        hnp->peers[vpid].user = node->user ? strdup(node->user) : NULL;
+        if (node->user && !hnp->peers[vpid].user) {
+            return ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        hnp->daemon_of_node[nodes[i]] = vpid;
+        names[(*added)++] = node->name;
     }
-    return added;
+    return ORTE_SUCCESS;
 }
 
 /* There are no such daemons. */
@@ -94,12 +99,15 @@ static void lose_added(struct hnp *hnp, const char *why)
     }
 }
 
-static int add_daemons(struct hnp *hnp, const char *const *names, uint32_t added)
+static int add_daemons(struct hnp *hnp, const uint32_t *nodes, uint32_t count, const char **names)
 {
     char why[256];
-    uint32_t first = hnp->dvm.count;
-    int status = added < DAEMONS_MAX - first ? dvm_grow(&hnp->dvm, names, added)
+    uint32_t added, first = hnp->dvm.count;
+    int status = number_nodes(hnp, nodes, count, names, &added);
+    if (status == ORTE_SUCCESS) {
+        status = added < DAEMONS_MAX - first ? dvm_grow(&hnp->dvm, names, added)
                                              : ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
     if (status != ORTE_SUCCESS) {
         forget_nodes(hnp, added);
         return status;
@@ -124,7 +132,7 @@ int hnp_grow(struct hnp *hnp, const uint32_t *nodes, uint32_t count, char *reaso
     const char **names = calloc((size_t) count + 1, sizeof(*names));
     int status = names ? reserve_peers(hnp, count) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_SUCCESS) {
-        status = add_daemons(hnp, names, number_nodes(hnp, nodes, count, names));
+        status = add_daemons(hnp, nodes, count, names);
     }
     free(names);
     snprintf(reason, reason_size, "no more nodes can be added: %s", opal_strerror(status));
