@@ -223,7 +223,7 @@ static void tell_allocation(struct hnp_report *report)
         return;
     }
     report_open(&line, "nodes", '[');
-    for (uint32_t node = 0; node < plan->node_count; node++) {
+    for (uint32_t node = 0; node < plan->node_count + plan->idle_count; node++) {
         report_open(&line, NULL, '{');
         report_text(&line, "node", plan->nodes[node].name);
         report_number(&line, "slots", plan->nodes[node].slots);

@@ -76,6 +76,10 @@ is "simulated nodes: ranks of each" "[('node0', 2), ('node1', 2), ('node2', 2)]"
 ok "simulated nodes: the slowest is one of them" [ "$(ask \
     'one("summary")["slowest_node"] in [x["node"] for x in all("node")]')" = True ]
 
+reported "a node without ranks" 0 --simulate 3x2 -n 2 true
+is "a node without ranks: is allocated" "[('node0', 2), ('node1', 2), ('node2', 2)]" \
+    "$(ask 'sorted((x["node"], x["slots"]) for x in one("allocation")["nodes"])')"
+
 # 64 MB of memory that is written to, in one of the ranks
 reported "memory" 0 -n 2 --oversubscribe bash -c \
     '[ $KEEL_RANK = 0 ] || exec python3 -c "x = bytearray(64 << 20)"'
