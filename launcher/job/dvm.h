@@ -152,8 +152,8 @@ char *dvm_name_nodes(const struct dvm *dvm, bool (*chosen)(const void *arg, uint
 /* dvm_grow.c: daemons that are added while jobs run. They get the next vpids; whoever of them does
  * not come is lost, and no job ends for that. */
 /* By none: all that there are may be examined. ORTE_ERR_NOT_AVAILABLE: it does not stand, or grows
- * already. The users are told when it has grown
- * (grown), at the latest after limits.home_us twice. */
+ * already. The users are told when it has grown (grown), at the latest after three times
+ * limits.home_us. */
 int dvm_grow(struct dvm *dvm, const char *const *nodes, uint32_t count) KEEL_MUST_CHECK;
 /* This daemon knows how many there are now. */
 void dvm_has_grown(struct dvm *dvm, uint32_t vpid);
