@@ -14,8 +14,6 @@
 #include <string.h>
 #include <wireup/proto.h>
 
-enum { PROGRAMS_MAX = 1024, SPAWNED_MAX = 1 << 16 };
-
 static struct param requests_max = PARAM_INT(
     "spawn_requests_max", "256", 1, 65536, "",
     "How many requests of ranks for more ranks (MPI_Comm_spawn) may be under way at a time");
@@ -115,7 +113,7 @@ static int read_programs(opal_buffer_t *buffer, struct spawn_request *request, u
     uint32_t count;
     int status = proto_unpack(buffer, "u", &count);
     *ranks = 0;
-    if (status != OPAL_SUCCESS || count == 0 || count > PROGRAMS_MAX) {
+    if (status != OPAL_SUCCESS || count == 0 || count > SPAWN_APPS_MAX) {
         return ORTE_ERR_BAD_PARAM;
     }
     struct spawn_program *programs = calloc(count, sizeof(*programs));
@@ -148,10 +146,10 @@ static int read_request(opal_buffer_t *buffer, struct spawn_request *request, ch
     if (status != ORTE_SUCCESS) {
         return reason_set(status, reason, reason_size, "%s", opal_strerror(status));
     }
-    if (ranks == 0 || ranks > SPAWNED_MAX) {
+    if (ranks == 0 || ranks > SPAWN_RANKS_MAX) {
         return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
                           "%llu ranks: 1 to %d can be spawned at a time",
-                          (unsigned long long) ranks, SPAWNED_MAX);
+                          (unsigned long long) ranks, SPAWN_RANKS_MAX);
     }
     spawned->count = (uint32_t) ranks;
     return ORTE_SUCCESS;

@@ -91,6 +91,9 @@ struct spawn_wish {
     char **info; /* owned: KEY=VALUE, where its ranks go */
 };
 
+/* What one request may ask for. */
+enum { SPAWN_APPS_MAX = 1024, SPAWN_RANKS_MAX = 1 << 16 };
+
 /* Ranks that are added to a job, at the end of the row of its ranks, with programs of their own. */
 struct spawned {
     uint32_t number; /* 1 for the first that are added to the job */

@@ -8,9 +8,6 @@
 #include <string.h>
 #include <wireup/proto.h>
 
-#define SPAWNED_MAX (1u << 20)
-#define SPAWNED_APPS_MAX 4096u
-
 int spawn_wish_pack(opal_buffer_t *buffer, const struct spawn_wish *wish)
 {
     int status = launch_app_pack(buffer, &wish->app);
@@ -85,8 +82,8 @@ int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
 
 static int allocate(opal_buffer_t *buffer, struct spawned *spawned)
 {
-    if (spawned->count == 0 || spawned->count > SPAWNED_MAX || spawned->app_count == 0 ||
-        spawned->app_count > SPAWNED_APPS_MAX ||
+    if (spawned->count == 0 || spawned->count > SPAWN_RANKS_MAX || spawned->app_count == 0 ||
+        spawned->app_count > SPAWN_APPS_MAX ||
         proto_left(buffer) / (3 * sizeof(uint32_t)) < spawned->count) {
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
