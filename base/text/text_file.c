@@ -3,47 +3,25 @@
 #include <base/text/text_file.h>
 
 #include <base/data/clock.h>
+#include <base/text/await.h>
 #include <base/text/reason.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-/* What poll says of a FIFO that nobody has opened for writing is nothing, and of one whose writers
- * have gone that it can be read; a read says of both that it is at its end. So it comes second.
- * Who wants to end the process need not wait, even where it has these signals blocked. */
-static bool await(int fd, uint64_t deadline_us)
-{
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct pollfd waits = {.fd = fd, .events = POLLIN};
-    sigset_t blocked;
-    uint64_t now;
-    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-        sigdelset(&blocked, ends[i]);
-    }
-    while ((now = clock_us()) < deadline_us) {
-        uint64_t left_us = deadline_us - now;
-        struct timespec left = {(time_t) (left_us / 1000000u), (long) (left_us % 1000000u) * 1000};
-        if (ppoll(&waits, 1, &left, &blocked) > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Up to max bytes; *used: how many there are. 0, or an error's number: ETIMEDOUT at the deadline,
- * which regular files do not have (0). */
+ * which regular files do not have (0). What poll says of a FIFO that nobody has opened for writing
+ * is nothing, and of one whose writers have gone that it can be read; a read says of both that it
+ * is at its end. So it comes second. */
 static int read_up_to(int fd, char *text, size_t max, size_t *used, uint64_t deadline_us)
 {
+    struct pollfd waits = {.fd = fd, .events = POLLIN};
     while (*used < max) {
-        if (deadline_us && !await(fd, deadline_us)) {
+        if (deadline_us && !await_ready(&waits, deadline_us)) {
             return ETIMEDOUT;
         }
         ssize_t got = read(fd, text + *used, max - *used);

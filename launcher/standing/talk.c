@@ -2,12 +2,11 @@
 
 #include <launcher/standing/talk.h>
 
-#include <base/data/clock.h>
 #include <base/data/le.h>
 #include <base/net/sock.h>
 #include <base/settings/log.h>
+#include <base/text/await.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <wireup/proto.h>
@@ -183,15 +182,13 @@ int talk_wait(struct talk *talk, uint64_t until_us, opal_buffer_t **buffer)
         if (status != ORTE_SUCCESS || *buffer) {
             return status;
         }
-        uint64_t now = clock_us();
         bool waits = bytes_waiting(&talk->out) > 0;
         struct pollfd both = {.fd = talk->fd,
                               .events = (short) (waits ? POLLIN | POLLOUT : POLLIN)};
-        if (now >= until_us) {
+        if (!await_ready(&both, until_us)) {
             return ORTE_ERR_TIMEOUT;
         }
-        (void) poll(&both, 1, (int) ((until_us - now) / 1000u) + 1);
-        if (both.revents && (!push(talk) || !pull(talk))) {
+        if (!push(talk) || !pull(talk)) {
             return ORTE_ERR_COMM_FAILURE;
         }
     }

@@ -53,7 +53,8 @@ void talk_close(struct talk *talk);
 void talk_serve(struct talk *talk, struct loop *loop, const struct talk_ops *ops, void *arg);
 /* Takes the buffer (NULL: out of memory). False: it cannot be sent. */
 bool talk_send(struct talk *talk, opal_buffer_t *buffer);
-/* Before talk_serve: waits for the next message, at most until until_us. ORTE_ERR_TIMEOUT,
+/* Before talk_serve: waits for the next message, at most until until_us; signals that end
+ * the process do so meanwhile, even where they are blocked (base/text/await.h). ORTE_ERR_TIMEOUT,
  * ORTE_ERR_COMM_FAILURE: the other end is gone; ORTE_ERR_UNPACK_FAILURE: it makes no sense. */
 int talk_wait(struct talk *talk, uint64_t until_us, opal_buffer_t **buffer) KEEL_MUST_CHECK;
 

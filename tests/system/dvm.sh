@@ -150,6 +150,28 @@ at_a_time()
     is "four at a time" " 3 3 3 3" "$codes"
 }
 
+# talks COUNT: so many connections to the DVM's socket, which listens itself, are there.
+talks()
+{
+    [ "$(grep -c " $sessions/.*/dvm$" /proc/net/unix)" -ge "$1" ]
+}
+
+# Whoever waits for the turn to plan can be interrupted: here for a DVM that stands still.
+interrupted_wait()
+{
+    local before
+    before=$(grep -c " $sessions/.*/dvm$" /proc/net/unix)
+    kill -STOP "$dvm_pid"
+    start "$keelrun" --dvm "$uri" true
+    ok "a keelrun that waits for its turn" wait_for 20 talks $((before + 1))
+    kill -INT "$pid"
+    await 15
+    is "an interrupt ends the wait for the turn" 130 "$code"
+    kill -CONT "$dvm_pid"
+    run_limited 20 "$keelrun" --dvm "$uri" true
+    is "the DVM goes on" 0 "$code"
+}
+
 # --- what disturbs nobody ---
 
 bad_input()
@@ -282,6 +304,7 @@ standing=$(keelds | wc -l)
 same_as_without
 slots
 at_a_time
+interrupted_wait
 bad_input
 lost_node
 ends

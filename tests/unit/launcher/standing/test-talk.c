@@ -7,8 +7,10 @@
 #include <base/net/sock.h>
 #include <fcntl.h>
 #include <launcher/standing/talk.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
 #include <wireup/proto.h>
@@ -120,6 +122,30 @@ START_TEST(test_an_end_and_a_silence_are_told_apart)
 }
 END_TEST
 
+START_TEST(test_a_blocked_signal_ends_the_wait)
+{
+    opal_buffer_t *buffer = NULL;
+    int ends[2], status;
+    ck_assert_int_eq(fd_socketpair(ends, SOCK_STREAM), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct talk talk;
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, NULL);
+        signal(SIGINT, SIG_DFL); /* Check handles it */
+        raise(SIGINT);           /* stays pending until it waits */
+        talk_open(&talk, ends[0]);
+        _exit(talk_wait(&talk, clock_us() + 10000000, &buffer) == ORTE_ERR_TIMEOUT);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_eq(WTERMSIG(status), SIGINT);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
 UNIT_MAIN("talk", test_messages_come_back_in_order, test_a_message_comes_when_its_last_byte_does,
           test_frames_that_cannot_be_are_refused, test_what_nobody_reads_is_bounded,
-          test_an_end_and_a_silence_are_told_apart)
+          test_an_end_and_a_silence_are_told_apart, test_a_blocked_signal_ends_the_wait)
