@@ -245,9 +245,12 @@ static int order_start(struct submission *submission, uint32_t daemon, uint32_t 
     if (order) {
         order = proto_whole(order, proto_pack_strings(order, submission->env));
     }
-    submission->hosted = true;
-    submission->standing->hosted[daemon] += order != NULL;
-    return order ? daemon_order(hnp->daemon, daemon, order) : ORTE_ERR_OUT_OF_RESOURCE;
+    int status = order ? daemon_order(hnp->daemon, daemon, order) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS) {
+        submission->hosted = true;
+        submission->standing->hosted[daemon]++;
+    }
+    return status;
 }
 
 static int take_start(struct submission *submission, opal_buffer_t *buffer)
@@ -266,8 +269,9 @@ static int take_start(struct submission *submission, opal_buffer_t *buffer)
                        ? order_start(submission, daemon, vpid, text, size)
                        : ORTE_ERR_UNREACH;
         if (sent != ORTE_SUCCESS) {
-            (void) talk_send(&submission->talk,
-                             proto_new(TALK_UNSTARTED, "us", vpid, "the DVM has lost its daemon"));
+            const char *why =
+                sent == ORTE_ERR_UNREACH ? "the DVM has lost its daemon" : opal_strerror(sent);
+            (void) talk_send(&submission->talk, proto_new(TALK_UNSTARTED, "us", vpid, why));
         }
     }
     if (text) {

@@ -54,6 +54,9 @@ static uint32_t new_id(struct daemon *daemon)
 
 static void destroy(struct hosted *hosted)
 {
+    if (!hosted) {
+        return;
+    }
     list_remove(&hosted->link);
     loop_timer_stop(&hosted->timer);
     said_fini(&hosted->said);
@@ -64,10 +67,9 @@ static void destroy(struct hosted *hosted)
     free(hosted);
 }
 
-static void report_end(const struct hosted *hosted, const char *why)
+static void report_end(struct daemon *daemon, uint64_t job, uint32_t vpid, const char *why)
 {
-    daemon_report(hosted->daemon,
-                  proto_new(REPORT_UNHOSTED, "qus", hosted->job, hosted->vpid, why));
+    daemon_report(daemon, proto_new(REPORT_UNHOSTED, "qus", job, vpid, why));
 }
 
 static void pass(struct said *said, const char *line)
@@ -107,7 +109,7 @@ bool hosted_failed(struct daemon *daemon, uint32_t id, int error)
     char why[128];
     if (hosted) {
         snprintf(why, sizeof(why), "keeld cannot be started: %s", strerror(error));
-        report_end(hosted, why);
+        report_end(daemon, hosted->job, hosted->vpid, why);
         destroy(hosted);
     }
     return hosted != NULL;
@@ -121,7 +123,7 @@ bool hosted_exited(struct daemon *daemon, uint32_t id, int wait_status)
         said_close(&hosted->said);
         agent_describe_end(how, sizeof(how), wait_status);
         snprintf(why, sizeof(why), "its daemon %s", how);
-        report_end(hosted, why);
+        report_end(daemon, hosted->job, hosted->vpid, why);
         destroy(hosted);
     }
     return hosted != NULL;
@@ -144,18 +146,13 @@ static int run(struct hosted *hosted, uint32_t mask, char *const *env)
     return error;
 }
 
-/* Takes the text. */
-static struct hosted *add(struct daemon *daemon, uint64_t job, uint32_t vpid, char *text,
-                          size_t size)
+static struct hosted *add(struct daemon *daemon, uint64_t job, uint32_t vpid)
 {
     struct hosted *hosted = calloc(1, sizeof(*hosted));
     if (!hosted) {
-        crypto_wipe(text, size);
-        free(text);
         return NULL;
     }
-    *hosted = (struct hosted){.daemon = daemon, .job = job, .vpid = vpid, .text = text};
-    hosted->size = size;
+    *hosted = (struct hosted){.daemon = daemon, .job = job, .vpid = vpid};
     hosted->id = new_id(daemon);
     said_init(&hosted->said, daemon->loop, pass);
     said_pass(&hosted->said);
@@ -164,32 +161,44 @@ static struct hosted *add(struct daemon *daemon, uint64_t job, uint32_t vpid, ch
     return hosted;
 }
 
+/* What an order says behind the job and the vpid. */
+static int take_order(struct hosted *hosted, uint32_t *mask, char ***env, opal_buffer_t *buffer)
+{
+    uint8_t *text = NULL;
+    int status = proto_unpack(buffer, "ub", mask, &text, &hosted->size);
+    hosted->text = (char *) text;
+    if (status == OPAL_SUCCESS) {
+        status = proto_unpack_strings(buffer, env);
+    }
+    if (status == OPAL_SUCCESS &&
+        (hosted->size == 0 || hosted->size > HOME_SIZE_MAX || *mask > 0777)) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
+    return status;
+}
+
 int hosted_start(struct daemon *daemon, opal_buffer_t *buffer)
 {
     uint64_t job;
-    uint32_t vpid, mask;
-    uint8_t *text = NULL;
-    size_t size;
+    uint32_t vpid, mask = 0;
     char **env = NULL;
-    int status = proto_unpack(buffer, "quub", &job, &vpid, &mask, &text, &size);
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack_strings(buffer, &env);
-    }
-    if (status == OPAL_SUCCESS && (size == 0 || size > HOME_SIZE_MAX || mask > 0777)) {
-        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
+    int status = proto_unpack(buffer, "qu", &job, &vpid);
     if (status != OPAL_SUCCESS) {
-        free(text);
-        strings_free(env);
         return status;
     }
-    struct hosted *hosted = add(daemon, job, vpid, (char *) text, size);
-    int error = hosted ? run(hosted, mask, env) : -ENOMEM;
-    if (hosted && error < 0) {
-        (void) hosted_failed(daemon, hosted->id, -error);
+    struct hosted *hosted = add(daemon, job, vpid);
+    status = hosted ? take_order(hosted, &mask, &env, buffer) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status != ORTE_SUCCESS) {
+        report_end(daemon, job, vpid, opal_strerror(status));
+        destroy(hosted);
+    } else {
+        int error = run(hosted, mask, env);
+        if (error < 0) {
+            (void) hosted_failed(daemon, hosted->id, -error);
+        }
     }
     strings_free(env);
-    return hosted ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return status;
 }
 
 int hosted_over(struct daemon *daemon, opal_buffer_t *buffer)
