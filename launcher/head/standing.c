@@ -15,6 +15,7 @@
 
 #define BACKLOG 1024
 #define PLAN_US 120000000u /* a keelrun may take to plan its job, and to start daemons for that */
+#define HELLO_US 30000000u /* whoever connects has to say what it wants */
 #define END_US 15000000u   /* the jobs have when the DVM ends: longer than their own grace */
 
 /* In this order; STOP is that of keel-dvm --stop. */
@@ -26,6 +27,7 @@ struct submission {
     struct standing *standing;
     struct talk talk;
     enum submission_state state;
+    struct loop_timer new_timer; /* in TALKS_NEW */
     uint64_t job;
     uint32_t mask;   /* its umask */
     char **env;      /* owned: its environment */
@@ -159,6 +161,7 @@ static void drop(struct submission *submission)
         (void) !hnp_broadcast(standing->hnp, proto_new(ORDER_UNHOST, "q", submission->job));
     }
     list_remove(&submission->link);
+    loop_timer_stop(&submission->new_timer);
     standing->planner = standing->planner == submission ? NULL : standing->planner;
     talk_close(&submission->talk);
     strings_free(submission->env);
@@ -185,20 +188,32 @@ static void plans_too_long(struct loop_timer *timer)
     }
 }
 
+static void says_nothing(struct loop_timer *timer)
+{
+    hung_up(container_of(timer, struct submission, new_timer));
+}
+
 /* --- what a keelrun says --- */
+
+/* It hangs up then, or says_nothing does. */
+static int refuse(struct submission *submission, const char *why)
+{
+    (void) talk_send(&submission->talk, proto_new(TALK_OVER, "s", why));
+    return ORTE_SUCCESS;
+}
 
 static int take_hello(struct submission *submission, opal_buffer_t *buffer)
 {
     char *version = NULL;
     int status = proto_unpack(buffer, "su", &version, &submission->mask);
     if (status == OPAL_SUCCESS && strcmp(version, PACKAGE_VERSION) != 0) {
-        (void) talk_send(&submission->talk, proto_new(TALK_OVER, "s",
-                                                      "is of Keel " PACKAGE_VERSION
-                                                      ", and keelrun of another version"));
         free(version);
-        return ORTE_SUCCESS;
+        return refuse(submission, "is of Keel " PACKAGE_VERSION ", and keelrun of another version");
     }
     free(version);
+    if (status == OPAL_SUCCESS && submission->standing->ending) {
+        return refuse(submission, "ends");
+    }
     if (status == OPAL_SUCCESS) {
         status = proto_unpack_strings(buffer, &submission->env);
     }
@@ -207,6 +222,7 @@ static int take_hello(struct submission *submission, opal_buffer_t *buffer)
     }
     if (status == OPAL_SUCCESS) {
         submission->state = TALKS_WAITS;
+        loop_timer_stop(&submission->new_timer);
         next_turn(submission->standing);
     }
     return status;
@@ -296,6 +312,7 @@ static int heard(void *arg, uint8_t kind, opal_buffer_t *buffer)
     }
     if (kind == TALK_STOP && state == TALKS_NEW) {
         submission->state = TALKS_STOP;
+        loop_timer_stop(&submission->new_timer);
         standing_end(submission->standing);
         return ORTE_SUCCESS;
     }
@@ -315,6 +332,8 @@ static void add(struct standing *standing, int fd)
     submission->standing = standing;
     submission->job = ++standing->last_job;
     list_append(&standing->submissions, &submission->link);
+    loop_timer_init(&submission->new_timer, standing->hnp->loop, says_nothing);
+    loop_timer_start(&submission->new_timer, HELLO_US);
     talk_open(&submission->talk, fd);
     talk_serve(&submission->talk, standing->hnp->loop, &ops, submission);
 }
