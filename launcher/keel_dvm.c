@@ -167,15 +167,15 @@ static enum cmdline_result make_request(struct run_request *request, const struc
 static void stands(void *arg)
 {
     int *waiter = arg;
-    int nothing = *waiter >= 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
-    if (nothing < 0) {
+    if (*waiter < 0) {
         return;
     }
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     (void) setsid();
-    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+    for (int fd = 0; fd <= STDERR_FILENO && nothing >= 0; fd++) {
         (void) dup2(nothing, fd);
     }
-    close(nothing);
+    fd_close(&nothing);
     (void) !fd_write_all(*waiter, "", 1);
     fd_close(waiter);
 }
