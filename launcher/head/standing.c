@@ -6,6 +6,7 @@
 #include <base/net/sock.h>
 #include <base/settings/log.h>
 #include <launcher/head/hnp.h>
+#include <launcher/node/orders/home.h>
 #include <launcher/standing/talk.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,6 @@
 #include <wireup/proto.h>
 
 #define BACKLOG 1024
-#define PLAN_US 120000000u /* a keelrun may take to plan its job, and to start daemons for that */
 #define HELLO_US 30000000u /* whoever connects has to say what it wants */
 #define END_US 15000000u   /* the jobs have when the DVM ends: longer than their own grace */
 
@@ -122,6 +122,13 @@ static opal_buffer_t *new_nodes(const struct standing *standing)
     return proto_whole(buffer, status);
 }
 
+/* A keelrun may take to plan its job. It may start daemons for that, which have this limit to come
+ * and once more to join. */
+static uint64_t plan_us(void)
+{
+    return 2 * home_limit_us();
+}
+
 /* The first that waits may plan. */
 static void next_turn(struct standing *standing)
 {
@@ -131,7 +138,7 @@ static void next_turn(struct standing *standing)
         if (submission->state == TALKS_WAITS && !standing->planner && !standing->ending) {
             standing->planner = submission;
             submission->state = TALKS_PLANS;
-            loop_timer_start(&standing->plan_timer, PLAN_US);
+            loop_timer_start(&standing->plan_timer, plan_us());
             (void) talk_send(&submission->talk, new_nodes(standing));
         }
     }
@@ -183,7 +190,9 @@ static void plans_too_long(struct loop_timer *timer)
     struct standing *standing = container_of(timer, struct standing, plan_timer);
     struct submission *planner = standing->planner;
     if (planner) {
-        (void) talk_send(&planner->talk, proto_new(TALK_OVER, "s", "waits for others"));
+        (void) talk_send(
+            &planner->talk,
+            proto_new(TALK_OVER, "s", "has waited too long for this job to be planned"));
         hung_up(planner);
     }
 }

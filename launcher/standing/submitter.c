@@ -14,7 +14,9 @@
 #include <unistd.h>
 #include <wireup/proto.h>
 
-#define TURN_US 120000000u /* others may plan, and start daemons for it, before this one */
+/* Others may plan, and start daemons for it, before this one: longer than the DVM gives one of
+ * them, so that one that hangs does not cost the others their jobs. */
+#define TURN_S 600u
 
 struct submitter {
     struct talk talk;
@@ -84,15 +86,22 @@ static int take_answer(struct submitter *submitter, opal_buffer_t *buffer, char 
                : reason_set(status, reason, reason_size, "the DVM's answer makes no sense");
 }
 
-/* Says it, and waits for the answer. */
-static int ask(struct talk *talk, opal_buffer_t *question, uint64_t limit_us,
-               opal_buffer_t **answer, char *reason, size_t reason_size)
+/* Says it, and waits for the turn. */
+static int ask(struct talk *talk, opal_buffer_t *question, opal_buffer_t **answer, char *reason,
+               size_t reason_size)
 {
     if (!talk_send(talk, question)) {
         return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
                           "the environment is too large, or memory is short");
     }
-    int status = talk_wait(talk, clock_us() + limit_us, answer);
+    int status = talk_wait(talk, clock_us() + TURN_S * 1000000u, answer);
+    if (status == ORTE_ERR_TIMEOUT) {
+        return reason_set(
+            status, reason, reason_size,
+            "no turn to plan this job within %u s: other jobs are planned on the DVM, "
+            "or it does not answer",
+            TURN_S);
+    }
     return status == ORTE_SUCCESS
                ? status
                : reason_set(status, reason, reason_size, "the DVM does not answer: %s",
@@ -112,7 +121,7 @@ int submitter_open(struct submitter **out, const char *file, char *reason, size_
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     talk_open(&submitter->talk, fd);
-    int status = ask(&submitter->talk, new_hello(), TURN_US, &answer, reason, reason_size);
+    int status = ask(&submitter->talk, new_hello(), &answer, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status = take_answer(submitter, answer, reason, reason_size);
         OBJ_RELEASE(answer);

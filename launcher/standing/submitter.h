@@ -24,7 +24,8 @@ struct submitter_ops {
 };
 
 /* Connects to the DVM of a URI file, and waits for this job's turn to be planned: other keelruns
- * that plan at the moment come first. Blocks, at most for the time that daemons have to start. */
+ * that plan at the moment come first. Blocks, at most for ten minutes; signals that end the process
+ * do so meanwhile. */
 int submitter_open(struct submitter **submitter, const char *file, char *reason,
                    size_t reason_size) KEEL_MUST_CHECK;
 void submitter_close(struct submitter *submitter);
