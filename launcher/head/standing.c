@@ -431,8 +431,21 @@ static void lost(struct dvm_user *user, uint32_t vpid, const char *why)
     }
 }
 
+/* Daemons are added for the spawns of a job, which this has not. */
+static int grows(struct dvm_user *user, uint32_t count)
+{
+    (void) user;
+    (void) count;
+    return ORTE_ERR_NOT_SUPPORTED;
+}
+
+static void grown(struct dvm_user *user)
+{
+    (void) user;
+}
+
 static const struct dvm_user_ops user_ops = {
-    .stands = stands, .failed = failed, .runs = runs, .lost = lost};
+    .stands = stands, .failed = failed, .runs = runs, .lost = lost, .grows = grows, .grown = grown};
 
 /* --- what daemons say --- */
 
