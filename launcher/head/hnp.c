@@ -347,8 +347,7 @@ static int admit(void *arg, const struct oob_peer *peer)
 
 static uint32_t count_ranks(void *arg)
 {
-    const struct hnp *hnp = arg;
-    return hnp->plan.rank_count;
+    return hnp_look_count(arg);
 }
 
 static void look(void *arg, const orte_process_name_t *tool, uint64_t number, bool stacks)

@@ -201,6 +201,8 @@ struct known {
     const uint32_t *pids; /* by vpid: the daemons'; 0: not known */
     const struct rank_states *states;
 };
+/* How many ranks a tool sees: none in a standing DVM, whose program is mapped but never runs. */
+uint32_t hnp_look_count(const struct hnp *hnp);
 /* The answer to TOOL_LOOK, but for the lines and the end. NULL: no memory. known NULL: nothing. */
 opal_buffer_t *hnp_look_pack(const struct hnp *hnp, uint64_t number, const struct known *known);
 

@@ -10,6 +10,11 @@
 #include <wireup/look.h>
 #include <wireup/proto.h>
 
+uint32_t hnp_look_count(const struct hnp *hnp)
+{
+    return hnp->mapped && !hnp->request.stand ? hnp->plan.rank_count : 0;
+}
+
 static int pack_job(const struct hnp *hnp, opal_buffer_t *buffer)
 {
     const struct run_request *request = &hnp->request;
@@ -20,7 +25,7 @@ static int pack_job(const struct hnp *hnp, opal_buffer_t *buffer)
         .program = request->app_count > 0 ? request->apps[0].argv[0] : "",
         .pid = (uint32_t) getpid(),
         .age_ms = (clock_us() - hnp->submitted_us) / 1000u,
-        .rank_count = hnp->mapped ? hnp->plan.rank_count : 0,
+        .rank_count = hnp_look_count(hnp),
     };
     return look_pack_job(buffer, &job);
 }
@@ -79,7 +84,7 @@ opal_buffer_t *hnp_look_pack(const struct hnp *hnp, uint64_t number, const struc
     for (uint32_t vpid = 0; vpid < hnp->dvm.count && status == ORTE_SUCCESS; vpid++) {
         status = pack_node(hnp, vpid, known, answer);
     }
-    uint32_t ranks = hnp->mapped ? hnp->plan.rank_count : 0;
+    uint32_t ranks = hnp_look_count(hnp);
     for (uint32_t rank = 0; rank < ranks && status == ORTE_SUCCESS; rank++) {
         status = pack_rank(hnp, rank, known, answer);
     }
