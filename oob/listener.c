@@ -77,11 +77,6 @@ static void starve(struct listener *listener, int error)
     loop_timer_start(&oob->backoff, BACKOFF_US);
 }
 
-static bool is_starved(int fd)
-{
-    return fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM;
-}
-
 /* One connection. False: there is none, or accepting is paused. */
 static bool accept_one(struct listener *listener)
 {
@@ -93,7 +88,7 @@ static bool accept_one(struct listener *listener)
     struct sock_addr source;
     struct fault fault = fault_at("oob.accept");
     int fd = fault.action == FAULT_ERROR ? -(int) fault.value : sock_accept(listener->fd, &source);
-    if (is_starved(fd)) {
+    if (sock_is_starved(fd)) {
         starve(listener, -fd);
         return false;
     }

@@ -226,6 +226,11 @@ int sock_accept(int listener, struct sock_addr *peer)
     return fd;
 }
 
+bool sock_is_starved(int fd)
+{
+    return fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM;
+}
+
 int sock_error(int fd)
 {
     int error = 0;

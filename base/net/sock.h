@@ -28,6 +28,9 @@ int sock_connect(const struct sock_addr *addr) KEEL_MUST_CHECK;
 /* The same from this address of the host; NULL: the kernel's choice. */
 int sock_connect_from(const struct sock_addr *from, const struct sock_addr *addr) KEEL_MUST_CHECK;
 int sock_accept(int listener, struct sock_addr *peer) KEEL_MUST_CHECK;
+/* Whether that has failed for want of descriptors or memory: the connection still waits, so that
+ * the listener is ready all the time. */
+bool sock_is_starved(int fd);
 /* Whether both ends of a connected socket have the same address, or loopback ones, and so lie in
  * one network stack. */
 bool sock_is_local(int fd);

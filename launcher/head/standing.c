@@ -16,6 +16,7 @@
 
 #define BACKLOG 1024
 #define HELLO_US 30000000u /* whoever connects has to say what it wants */
+#define PAUSE_US 100000u   /* of accepting, when no descriptor is left */
 #define END_US 15000000u   /* the jobs have when the DVM ends: longer than their own grace */
 
 /* In this order; STOP is that of keel-dvm --stop. */
@@ -40,6 +41,7 @@ struct standing {
     struct dvm_user user;
     int listener;
     struct loop_io listener_io;
+    struct loop_timer pause_timer; /* no descriptor is left: the listener is not watched */
     struct list submissions;
     struct submission *planner; /* of them, TALKS_PLANS; NULL: none */
     struct loop_timer plan_timer, end_timer;
@@ -347,6 +349,12 @@ static void add(struct standing *standing, int fd)
     talk_serve(&submission->talk, standing->hnp->loop, &ops, submission);
 }
 
+static void pause_over(struct loop_timer *timer)
+{
+    struct standing *standing = container_of(timer, struct standing, pause_timer);
+    loop_io_watch(&standing->listener_io, EV_READ);
+}
+
 static void someone_comes(struct loop_io *io, short events)
 {
     (void) events;
@@ -354,6 +362,10 @@ static void someone_comes(struct loop_io *io, short events)
     uid_t uid = (uid_t) -1;
     pid_t pid = 0;
     int fd = sock_accept(standing->listener, NULL);
+    if (sock_is_starved(fd)) {
+        loop_io_watch(io, 0);
+        loop_timer_start(&standing->pause_timer, PAUSE_US);
+    }
     if (fd >= 0 && (sock_peer(fd, &uid, &pid) < 0 || uid != geteuid())) {
         log_warn(LOG_LAUNCHER, "process %d of user %u is not of this user: refused", (int) pid,
                  (unsigned) uid);
@@ -513,6 +525,7 @@ int standing_create(struct standing **out, struct hnp *hnp)
     standing->user.ops = &user_ops;
     list_init(&standing->submissions);
     loop_timer_init(&standing->plan_timer, hnp->loop, plans_too_long);
+    loop_timer_init(&standing->pause_timer, hnp->loop, pause_over);
     loop_timer_init(&standing->end_timer, hnp->loop, jobs_too_long);
     list_append(&hnp->dvm.users, &standing->user.link);
     *out = standing;
@@ -535,6 +548,7 @@ void standing_destroy(struct standing *standing)
         fd_close(&standing->listener);
     }
     loop_timer_stop(&standing->plan_timer);
+    loop_timer_stop(&standing->pause_timer);
     loop_timer_stop(&standing->end_timer);
     list_remove(&standing->user.link);
     free(standing->used);
