@@ -78,7 +78,8 @@ spawns()
         skip "ranks are spawned on a host without a daemon" "there is no libpmix"
         return
     fi
-    run_on_head --hostfile "$work/rack" --host n1:1,n2:1 -n 1 "$spawner" "$spawner"
+    excuse_libpmix
+    run_on_head --hostfile "$work/rack" --host n1:1,n2:1 -x LSAN_OPTIONS -n 1 "$spawner" "$spawner"
     is "ranks are spawned on a host without a daemon" "0 child: 2 ranks passed spawn: 1 ranks passed" \
         "$code $(sort "$work/out" | xargs)"
 }
