@@ -220,7 +220,7 @@ for mpi in openmpi mpich; do
         skip "MPI programs of $mpi" "it is not installed"
         continue
     fi
-    "$keelrun" --oversubscribe -n 2 "$programs/stay.$mpi" 300 >"$work/mpi" 2>&1 &
+    "$keelrun" --oversubscribe -n 2 "$programs/stay.$mpi" 2 >"$work/mpi" 2>&1 &
     job=$!
     started+=("$job")
     ok "$mpi: a rank" wait_for 60 shows "^     1 $host .*  running, in or after MPI_Init$"

@@ -124,7 +124,9 @@ runs "beyond a hostfile's slots" 0 --hostfile "$work/hosts" --oversubscribe -n 2
 is "beyond a hostfile's slots: where" "n2 n2" "$(sorted)"
 spawner=$KEEL_TEST_BUILDDIR/tests/pmix/spawn
 if [ -e "$KEEL_TEST_BUILDDIR/lib/keel-pmix.la" ]; then
-    runs "spawn on a node without a daemon" 0 -n 1 "$spawner" "$spawner"
+    # libpmix leaks, and the nodes do not see the file that would excuse it
+    ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" \
+        runs "spawn on a node without a daemon" 0 -n 1 "$spawner" "$spawner"
     is "spawn on a node without a daemon: they meet" "child: 2 ranks passed spawn: 1 ranks passed" "$(sorted)"
     nothing_left "spawn on a node without a daemon"
 else
