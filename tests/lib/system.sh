@@ -63,11 +63,21 @@ at_exit()
     cleanups+=("$*")
 }
 
+# The number of one that has ended may be another process's by now.
+is_child()
+{
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*)} == " "?" $$ "* ]]
+}
+
 clean_up()
 {
     local i
     trap '' HUP INT TERM # timeout(1) sends two; the second would end this
-    for i in "${started[@]}" "$meter_pid" $limited ${limited:+-$limited}; do
+    for i in "${started[@]}" "$meter_pid"; do
+        ! is_child "$i" || kill -KILL "$i" 2>/dev/null
+    done
+    for i in $limited ${limited:+-$limited}; do
         kill -KILL -- "$i" 2>/dev/null
     done
     for ((i = ${#cleanups[@]} - 1; i >= 0; i--)); do

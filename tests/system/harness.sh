@@ -1,5 +1,6 @@
 #!/bin/bash
-# What tests/lib/system.sh promises: a script that is interrupted leaves nothing behind.
+# What tests/lib/system.sh promises: a script that is interrupted leaves nothing behind, and one that ends
+# kills what it started, and nobody else.
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
 
@@ -44,5 +45,14 @@ await 8
 is "a script that takes too long: it has ended" 124 "$code"
 ok "a script that takes too long: its folder is gone" [ ! -e "$(head -n 1 "$work/out")" ]
 no_leftovers "a script that takes too long" ""
+
+# shellcheck disable=SC2016
+ends='. "$KEEL_TEST_SRCDIR/tests/lib/system.sh"; sleep 1000 & started+=($! "$1"); echo $! >"$2"'
+sleep 1000 &
+other=$!
+started+=("$other")
+run_limited 20 bash -c "$ends" script "$other" "$work/own"
+ok "a script that ends: what it started is gone" wait_for 10 is_gone "$(cat "$work/own")"
+ok "a script that ends: a process that is not its own lives on" is_alive "$other"
 
 finish
