@@ -1,9 +1,9 @@
 #include <config.h>
 
 #include <base/host/corefile.h>
+#include <base/host/sysfile.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -93,19 +93,6 @@ bool corefile_glob(const struct core_dump *dump, const char *pattern, bool uses_
 
 /* --- the file --- */
 
-/* The first line of a short file. */
-static bool read_line(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
-    if (fd >= 0) {
-        close(fd);
-    }
-    text[got > 0 ? got : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return got > 0;
-}
-
 static bool is_newer(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
@@ -132,8 +119,8 @@ char *corefile_find(const struct core_dump *dump)
 {
     char pattern[256], uses_pid[8], text[2 * PATH_MAX];
     glob_t found;
-    (void) read_line("/proc/sys/kernel/core_uses_pid", uses_pid, sizeof(uses_pid));
-    if (!read_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)) ||
+    (void) sysfile_line("/proc/sys/kernel/core_uses_pid", uses_pid, sizeof(uses_pid));
+    if (!sysfile_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)) ||
         !corefile_glob(dump, pattern, uses_pid[0] == '1', text, sizeof(text)) ||
         glob(text, GLOB_NOSORT, NULL, &found) != 0) {
         return NULL;

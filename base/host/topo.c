@@ -2,12 +2,12 @@
 
 #include <base/host/cgroup.h>
 #include <base/host/paths.h>
+#include <base/host/sysfile.h>
 #include <base/host/topo.h>
 #include <base/host/topo_module.h>
 #include <base/text/number.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -49,24 +49,11 @@ unsigned topo_usable_cpus(void)
     return quota && quota < cpus ? quota : cpus;
 }
 
-/* The first line of a small file. False: it cannot be read. */
-static bool read_line(const char *path, char *line, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, line, size - 1) : -1;
-    if (fd >= 0) {
-        close(fd);
-    }
-    line[got > 0 ? got : 0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    return got > 0;
-}
-
 /* Whether cores may have several hardware threads online: true where the kernel does not tell. */
 static bool has_siblings(void)
 {
     char active[16];
-    return !read_line("/sys/devices/system/cpu/smt/active", active, sizeof(active)) ||
+    return !sysfile_line("/sys/devices/system/cpu/smt/active", active, sizeof(active)) ||
            strcmp(active, "0") != 0;
 }
 
@@ -77,7 +64,7 @@ static void mark_core(unsigned cpu, bool *seen, unsigned cpus)
     const char *wrong;
     snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
              cpu);
-    if (read_line(path, list, sizeof(list))) {
+    if (sysfile_line(path, list, sizeof(list))) {
         (void) topo_list_parse(list, seen, cpus, &wrong); /* up to there it has marked them */
     }
     seen[cpu] = true;
@@ -148,7 +135,7 @@ bool topo_node_is_near(int node)
     char path[64], list[4096];
     size_t size;
     snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
-    cpu_set_t *set = read_line(path, list, sizeof(list)) ? topo_affinity(&size) : NULL;
+    cpu_set_t *set = sysfile_line(path, list, sizeof(list)) ? topo_affinity(&size) : NULL;
     bool near = !set || topo_list_meets(list, set, size);
     CPU_FREE(set);
     return near;

@@ -1,0 +1,13 @@
+/* Files of the kernel's, in /proc and /sys. */
+#ifndef BASE_SYSFILE_H
+#define BASE_SYSFILE_H
+
+#include <keel/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The first line of a small file, without its end, cut where text is full. False: it cannot be read
+ * or is empty, and text is "". size at least 1. Any thread may call it. */
+bool sysfile_line(const char *path, char *text, size_t size);
+
+#endif
