@@ -16,7 +16,8 @@ hold_run_sshd()
 }
 
 # Sets $sshd, makes keys, and what sshd and ssh are told of them: sshd.conf and ssh.defaults in $work.
-# It prints what is missing.
+# It prints what is missing. With SHLVL in its environment, bash does not read the user's ~/.bashrc, which
+# may be slow or print something.
 find_sshd()
 {
     sshd=$(PATH=$PATH:/usr/sbin:/sbin type -P sshd) || { echo "no sshd"; return 1; }
@@ -35,6 +36,7 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
+SetEnv SHLVL=1
 END
     cat >"$work/ssh.defaults" <<END
     IdentityFile $work/user-key

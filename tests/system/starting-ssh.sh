@@ -85,10 +85,10 @@ bad_hosts()
     wait_for 10 answers h5
 
     # a shell on each finds keeld in its PATH
-    local host
+    local host path=$KEEL_TEST_BUILDDIR/bin:/mnt/elsewhere/bin:/usr/local/bin:/usr/bin:/bin
     for host in h1 h2 h4 h5 h6 h7 h8; do
         stop_serving $host
-        serve $host "SetEnv PATH=$KEEL_TEST_BUILDDIR/bin:/mnt/elsewhere/bin:/usr/local/bin:/usr/bin:/bin"
+        serve $host "ForceCommand PATH='$path'; eval \"\$SSH_ORIGINAL_COMMAND\""
     done
     for host in h1 h2 h4 h5 h6 h7 h8; do
         wait_for 10 answers $host
