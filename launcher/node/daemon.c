@@ -6,14 +6,14 @@
 #include <base/host/session.h>
 #include <base/net/sock.h>
 #include <base/settings/log.h>
-#include <launcher/node/explain.h>
+#include <launcher/node/explain/explain.h>
+#include <launcher/node/explain/tracer.h>
 #include <launcher/node/hosted.h>
 #include <launcher/node/limits.h>
 #include <launcher/node/onward.h>
 #include <launcher/node/orders/home.h>
 #include <launcher/node/server/name_server.h>
 #include <launcher/node/spawn_check.h>
-#include <launcher/node/tracer.h>
 #include <launcher/node/tree_growth.h>
 #include <launcher/node/tree_repair.h>
 #include <launcher/shepherd/sweep.h>

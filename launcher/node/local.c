@@ -2,9 +2,9 @@
 #include <config.h>
 
 #include <launcher/node/daemon.h>
+#include <launcher/node/explain/tracer.h>
 #include <launcher/node/hosted.h>
 #include <launcher/node/service.h>
-#include <launcher/node/tracer.h>
 #include <launcher/shepherd/program.h>
 
 #include <base/data/clock.h>

@@ -1,12 +1,16 @@
 # launcher/node: a daemon and its ranks.
-liblauncher_la_SOURCES += launcher/node/daemon.h launcher/node/daemon.c \
-	launcher/node/explain.h launcher/node/explain.c launcher/node/hosted.h launcher/node/hosted.c launcher/node/iof.h launcher/node/iof.c \
-	launcher/node/limits.h launcher/node/limits.c launcher/node/local.c launcher/node/onward.h \
-	launcher/node/onward.c launcher/node/service.h launcher/node/service.c \
-	launcher/node/spawn_check.h launcher/node/spawn_check.c launcher/node/stacks.h \
-	launcher/node/stacks.c launcher/node/topology.c launcher/node/tracer.h launcher/node/tracer.c \
-	launcher/node/tree_growth.h launcher/node/tree_growth.c launcher/node/tree_repair.h launcher/node/tree_repair.c
-EXTRA_DIST += launcher/node/README.md launcher/node/orders/README.md launcher/node/server/README.md
+liblauncher_la_SOURCES += launcher/node/daemon.h launcher/node/daemon.c launcher/node/hosted.h \
+	launcher/node/hosted.c launcher/node/iof.h launcher/node/iof.c launcher/node/limits.h \
+	launcher/node/limits.c launcher/node/local.c launcher/node/onward.h launcher/node/onward.c \
+	launcher/node/service.h launcher/node/service.c launcher/node/spawn_check.h \
+	launcher/node/spawn_check.c launcher/node/topology.c launcher/node/tree_growth.h \
+	launcher/node/tree_growth.c launcher/node/tree_repair.h launcher/node/tree_repair.c
+EXTRA_DIST += launcher/node/README.md launcher/node/explain/README.md launcher/node/orders/README.md launcher/node/server/README.md
+
+# What this node's ranks do.
+liblauncher_la_SOURCES += launcher/node/explain/explain.h launcher/node/explain/explain.c \
+	launcher/node/explain/stacks.h launcher/node/explain/stacks.c \
+	launcher/node/explain/tracer.h launcher/node/explain/tracer.c
 
 # What a daemon is told and what it reports.
 liblauncher_la_SOURCES += launcher/node/orders/home.h launcher/node/orders/home.c \

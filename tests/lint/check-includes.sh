@@ -74,8 +74,14 @@ report 'every source of base/, btl/ and rml/ is in a room' "$(find base btl rml 
 rooms_of rml keel base
 rooms_of launcher keel base
 room launcher/request/nodes keel base launcher/request/nodes
+room launcher/node/explain keel base wireup launcher/shepherd launcher/node/daemon.h launcher/node/service.h \
+    launcher/node/explain
 room launcher/node/orders keel base wireup launcher/request launcher/node/orders
 room launcher/node/server keel base wireup rml launcher/node/server
+room launcher/head/explain keel base wireup launcher/job launcher/node/explain launcher/head/hnp.h launcher/head/explain
+room launcher/head/spawn keel base wireup launcher/request launcher/node launcher/head/hnp.h launcher/head/spawn
+report 'the head itself includes nothing of its rooms' "$(grep -nE \
+    '#[[:space:]]*include[[:space:]]*<launcher/head/[a-z]+/' launcher/head/*.[ch])"
 report 'the rooms do not include launcher/request/options' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<launcher/request/options/' launcher/*/ | grep -v '^launcher/request/options/')"
 room launcher/pmix/connection keel base launcher/pmix/connection

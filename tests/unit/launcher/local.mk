@@ -52,26 +52,26 @@ tests_unit_launcher_job_test_launches_SOURCES = tests/unit/launcher/job/test-lau
 tests_unit_launcher_job_test_launches_LDADD = tests/lib/libwire.la tests/lib/libunit.la $(launcher_libs)
 
 # The head.
-check_PROGRAMS += tests/unit/launcher/head/test-rank-stacks tests/unit/launcher/node/test-stacks
-tests_unit_launcher_head_test_rank_stacks_SOURCES = tests/unit/launcher/head/test-rank-stacks.c
-tests_unit_launcher_head_test_rank_stacks_LDADD = tests/lib/libunit.la $(launcher_libs)
-tests_unit_launcher_node_test_stacks_SOURCES = tests/unit/launcher/node/test-stacks.c
-tests_unit_launcher_node_test_stacks_LDADD = tests/lib/libunit.la $(launcher_libs)
+check_PROGRAMS += tests/unit/launcher/head/explain/test-rank-stacks tests/unit/launcher/node/explain/test-stacks
+tests_unit_launcher_head_explain_test_rank_stacks_SOURCES = tests/unit/launcher/head/explain/test-rank-stacks.c
+tests_unit_launcher_head_explain_test_rank_stacks_LDADD = tests/lib/libunit.la $(launcher_libs)
+tests_unit_launcher_node_explain_test_stacks_SOURCES = tests/unit/launcher/node/explain/test-stacks.c
+tests_unit_launcher_node_explain_test_stacks_LDADD = tests/lib/libunit.la $(launcher_libs)
 check_PROGRAMS += tests/unit/launcher/head/test-report tests/unit/launcher/front/test-report-file
 tests_unit_launcher_head_test_report_SOURCES = tests/unit/launcher/head/test-report.c
 tests_unit_launcher_head_test_report_LDADD = tests/lib/libunit.la $(launcher_libs)
 tests_unit_launcher_front_test_report_file_SOURCES = tests/unit/launcher/front/test-report-file.c
 tests_unit_launcher_front_test_report_file_LDADD = tests/lib/libunit.la $(launcher_libs)
-check_PROGRAMS += tests/unit/launcher/head/test-rank-states
-tests_unit_launcher_head_test_rank_states_SOURCES = tests/unit/launcher/head/test-rank-states.c
-tests_unit_launcher_head_test_rank_states_LDADD = tests/lib/libunit.la $(launcher_libs)
-check_PROGRAMS += tests/unit/launcher/head/test-spawn-nodes
-tests_unit_launcher_head_test_spawn_nodes_SOURCES = tests/unit/launcher/head/test-spawn-nodes.c
-tests_unit_launcher_head_test_spawn_nodes_LDADD = tests/lib/libunit.la $(launcher_libs)
+check_PROGRAMS += tests/unit/launcher/head/explain/test-rank-states
+tests_unit_launcher_head_explain_test_rank_states_SOURCES = tests/unit/launcher/head/explain/test-rank-states.c
+tests_unit_launcher_head_explain_test_rank_states_LDADD = tests/lib/libunit.la $(launcher_libs)
+check_PROGRAMS += tests/unit/launcher/head/spawn/test-spawn-nodes
+tests_unit_launcher_head_spawn_test_spawn_nodes_SOURCES = tests/unit/launcher/head/spawn/test-spawn-nodes.c
+tests_unit_launcher_head_spawn_test_spawn_nodes_LDADD = tests/lib/libunit.la $(launcher_libs)
 
-check_PROGRAMS += tests/unit/launcher/head/test-spawn-place
-tests_unit_launcher_head_test_spawn_place_SOURCES = tests/unit/launcher/head/test-spawn-place.c
-tests_unit_launcher_head_test_spawn_place_LDADD = tests/lib/libunit.la $(launcher_libs)
+check_PROGRAMS += tests/unit/launcher/head/spawn/test-spawn-place
+tests_unit_launcher_head_spawn_test_spawn_place_SOURCES = tests/unit/launcher/head/spawn/test-spawn-place.c
+tests_unit_launcher_head_spawn_test_spawn_place_LDADD = tests/lib/libunit.la $(launcher_libs)
 
 check_PROGRAMS += tests/unit/launcher/shepherd/test-event-queue
 tests_unit_launcher_shepherd_test_event_queue_SOURCES = tests/unit/launcher/shepherd/test-event-queue.c

@@ -1,12 +1,12 @@
 #include <config.h>
 
-#include <launcher/node/explain.h>
+#include <launcher/node/explain/explain.h>
 
 #include <base/data/bytes.h>
 #include <base/data/clock.h>
 #include <launcher/node/daemon.h>
+#include <launcher/node/explain/tracer.h>
 #include <launcher/node/service.h>
-#include <launcher/node/tracer.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <wireup/proto.h>

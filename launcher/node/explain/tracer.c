@@ -1,14 +1,14 @@
 #include <config.h>
 
-#include <launcher/node/tracer.h>
+#include <launcher/node/explain/tracer.h>
 
 #include <base/data/bytes.h>
 #include <base/net/sock.h>
 #include <base/settings/param.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
+#include <launcher/node/explain/stacks.h>
 #include <launcher/node/service.h>
-#include <launcher/node/stacks.h>
 #include <launcher/shepherd/program.h>
 #include <limits.h>
 #include <signal.h>

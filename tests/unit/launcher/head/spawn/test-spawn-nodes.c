@@ -2,7 +2,7 @@
 #include <config.h>
 
 #include <base/data/strings.h>
-#include <launcher/head/spawn_nodes.h>
+#include <launcher/head/spawn/spawn_nodes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -4,7 +4,7 @@
 #include <launcher/head/hnp.h>
 
 #include <base/data/clock.h>
-#include <launcher/head/rank_states.h>
+#include <launcher/head/explain/rank_states.h>
 #include <stdio.h>
 #include <unistd.h>
 #include <wireup/look.h>

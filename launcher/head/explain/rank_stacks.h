@@ -3,8 +3,8 @@
 #ifndef LAUNCHER_HEAD_RANK_STACKS_H
 #define LAUNCHER_HEAD_RANK_STACKS_H
 
-#include <launcher/head/rank_states.h>
-#include <launcher/node/stacks.h>
+#include <launcher/head/explain/rank_states.h>
+#include <launcher/node/explain/stacks.h>
 
 enum {
     RANK_STACKS_MAX = 256,      /* distinct ones that are kept */

@@ -2,8 +2,8 @@
  * they end with it, and it ends when one of them fails. */
 #include <config.h>
 
-#include <launcher/head/spawn_nodes.h>
-#include <launcher/head/spawn_place.h>
+#include <launcher/head/spawn/spawn_nodes.h>
+#include <launcher/head/spawn/spawn_place.h>
 
 #include <base/data/strings.h>
 #include <base/settings/log.h>

@@ -1,7 +1,7 @@
 /* What the ranks do, as text: the same is told together, and what daemons make up is bounded. */
 #include <config.h>
 
-#include <launcher/head/rank_states.h>
+#include <launcher/head/explain/rank_states.h>
 #include <launcher/job/rank_list.h>
 #include <stdio.h>
 #include <stdlib.h>

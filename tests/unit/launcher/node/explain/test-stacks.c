@@ -2,7 +2,7 @@
  * bounded. */
 #include <config.h>
 
-#include <launcher/node/stacks.h>
+#include <launcher/node/explain/stacks.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

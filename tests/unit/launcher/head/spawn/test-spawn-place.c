@@ -2,7 +2,7 @@
 #include <config.h>
 
 #include <base/data/strings.h>
-#include <launcher/head/spawn_place.h>
+#include <launcher/head/spawn/spawn_place.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

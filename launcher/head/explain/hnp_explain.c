@@ -6,7 +6,7 @@
 
 #include <base/data/clock.h>
 #include <base/settings/param.h>
-#include <launcher/head/rank_stacks.h>
+#include <launcher/head/explain/rank_stacks.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <wireup/look.h>

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/head/spawn_place.h>
+#include <launcher/head/spawn/spawn_place.h>
 
 #include <base/data/strings.h>
 #include <launcher/request/nodes/hostfile.h>

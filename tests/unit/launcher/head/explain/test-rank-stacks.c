@@ -1,7 +1,7 @@
 /* The stacks of ranks, as text: each distinct one once, and what daemons make up is bounded. */
 #include <config.h>
 
-#include <launcher/head/rank_stacks.h>
+#include <launcher/head/explain/rank_stacks.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

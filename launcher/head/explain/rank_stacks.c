@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/head/rank_stacks.h>
+#include <launcher/head/explain/rank_stacks.h>
 
 #include <launcher/job/rank_list.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/head/spawn_nodes.h>
+#include <launcher/head/spawn/spawn_nodes.h>
 
 #include <base/data/strings.h>
 #include <stdio.h>

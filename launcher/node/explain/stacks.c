@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/node/stacks.h>
+#include <launcher/node/explain/stacks.h>
 
 #include <stdio.h>
 #include <stdlib.h>
