@@ -7,9 +7,9 @@
 #include <base/data/reorder.h>
 #include <btl/emulation/rdma_am.h>
 #include <btl/modules/module.h>
-#include <btl/ofi/ofi_card.h>
-#include <btl/ofi/ofi_fabric.h>
-#include <btl/ofi/ofi_wire.h>
+#include <btl/ofi/provider/fabric.h>
+#include <btl/ofi/wire/card.h>
+#include <btl/ofi/wire/wire.h>
 #include <btl/peers/peer.h>
 
 enum {

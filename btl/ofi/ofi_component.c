@@ -11,7 +11,7 @@
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
-#include <btl/ofi/ofi_traits.h>
+#include <btl/ofi/provider/traits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

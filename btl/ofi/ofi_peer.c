@@ -6,7 +6,7 @@
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
-#include <btl/ofi/ofi_traits.h>
+#include <btl/ofi/provider/traits.h>
 #include <string.h>
 
 /* ---- life ---- */

@@ -3,8 +3,8 @@
 #ifndef BTL_SM_CMA_H
 #define BTL_SM_CMA_H
 
-#include <btl/sm/card.h>
-#include <btl/sm/process.h>
+#include <btl/sm/segment/card.h>
+#include <btl/sm/segment/process.h>
 
 /* Reads the peer's nonce from its memory: true when the kernel allows it and the process is the one
  * whose card this is. */

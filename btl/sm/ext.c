@@ -1,4 +1,5 @@
-/* sm's part of keel_btl_ext. Who sleeps does so on the bell (btl/sm/bell.h), where there is one. */
+/* sm's part of keel_btl_ext. Who sleeps does so on the bell (btl/sm/segment/bell.h), where there is
+ * one. */
 #include <config.h>
 
 #include <btl/sm/module.h>

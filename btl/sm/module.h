@@ -14,7 +14,7 @@
 #include <btl/sm/pace.h>
 #include <btl/sm/peer.h>
 #include <btl/sm/regions.h>
-#include <btl/sm/segment.h>
+#include <btl/sm/segment/segment.h>
 
 /* Most completions of puts and gets in one pass; callbacks may add more as they go. */
 #define SM_COMPLETE_MAX 256

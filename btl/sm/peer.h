@@ -3,7 +3,7 @@
 #ifndef BTL_SM_PEER_H
 #define BTL_SM_PEER_H
 
-#include <btl/sm/layout.h>
+#include <btl/sm/segment/layout.h>
 
 struct sm_peer {
     unsigned char *base; /* read-only, but for the board */

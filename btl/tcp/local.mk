@@ -6,6 +6,6 @@ libbtl_la_SOURCES += btl/tcp/tcp.h btl/tcp/tcp.c btl/tcp/tcp_component.c btl/tcp
 	btl/tcp/tcp_lane.h btl/tcp/tcp_lane.c \
 	btl/tcp/tcp_link.h btl/tcp/tcp_link.c btl/tcp/tcp_link_read.c btl/tcp/tcp_link_write.c \
 	btl/tcp/tcp_silence.h btl/tcp/tcp_silence.c \
-	btl/tcp/tcp_wire.h btl/tcp/tcp_wire.c btl/tcp/tcp_card.h btl/tcp/tcp_card.c
+	btl/tcp/wire/wire.h btl/tcp/wire/wire.c btl/tcp/wire/card.h btl/tcp/wire/card.c
 EXTRA_DIST += btl/tcp/README.md
 transport_points += btl/tcp/fault_points.inc

@@ -13,8 +13,8 @@
 #include <btl/emulation/rdma_am.h>
 #include <btl/modules/module.h>
 #include <btl/peers/peer.h>
-#include <btl/tcp/tcp_card.h>
-#include <btl/tcp/tcp_wire.h>
+#include <btl/tcp/wire/card.h>
+#include <btl/tcp/wire/wire.h>
 
 enum {
     TCP_PENDING_MAX = 64, /* accepted sockets that have not proven who they are */

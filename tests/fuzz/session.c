@@ -2,7 +2,7 @@
  * in any order. */
 #include <config.h>
 
-#include <btl/ofi/ofi_wire.h>
+#include <btl/ofi/wire/wire.h>
 #include <btl/sessions/session.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * take is what the encoders write. */
 #include <config.h>
 
-#include <btl/tcp/tcp_card.h>
-#include <btl/tcp/tcp_wire.h>
+#include <btl/tcp/wire/card.h>
+#include <btl/tcp/wire/wire.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>

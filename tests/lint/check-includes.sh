@@ -30,6 +30,10 @@ room oob keel base oob
 room rml keel base oob rml
 room btl keel base btl
 room btl/usnic/engine keel base btl/usnic/engine
+room btl/sm/segment keel base btl/sm/segment
+room btl/tcp/wire keel base btl/memory/region.h btl/peers/netcard.h btl/tcp/wire
+room btl/ofi/wire keel base btl/sessions btl/ofi/wire
+room btl/ofi/provider keel base btl/fabric btl/ofi/provider
 room btl2 keel base btl btl2
 room ptl keel base btl ptl
 room pml keel base ptl pml

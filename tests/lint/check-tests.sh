@@ -27,7 +27,7 @@ done)"
 report 'tests/table names nothing twice' "$(awk '!/^#/ && NF { $1 = $2 = ""; print }' tests/table |
     sort | uniq -d)"
 report 'every test program is built' "$(echo "$listed" | sort -u | while read -r test; do
-    [ ! -f "$test.c" ] || cat tests/*/local.mk tests/*/*/*.mk | grep -qwF -e "$test" || echo "$test"
+    [ ! -f "$test.c" ] || cat tests/*/local.mk tests/*/*/*.mk tests/*/*/*/local.mk | grep -qwF -e "$test" || echo "$test"
 done)"
 
 echo "1..$number"

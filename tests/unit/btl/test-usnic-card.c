@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
-#include <tests/unit/btl/netcard.h>
+#include <tests/unit/btl/peers/netcard.h>
 
 static const uint8_t golden[] = {
     1, 1,    0, 0,   0,    0,    0,    0,    8, 7, 6,    5, 4, 3,    2,    1, 0x31, 0xd4, 0,
