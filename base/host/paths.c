@@ -27,6 +27,7 @@ static const char *const module_folders[] = {
     "../../../lib/keel/",
     "../../../lib64/keel/",
     "../../../lib/" KEEL_LIBTOOL_OBJDIR "/",
+    "../../../../lib/" KEEL_LIBTOOL_OBJDIR "/", /* from tests/unit/LAYER/ROOM */
     NULL,
 };
 
