@@ -2,6 +2,8 @@
 
 #include <base/text/json.h>
 
+#include <stdbool.h>
+
 /* Bytes of the UTF-8 character here (RFC 3629); 0: there is none. The text ends with 0. */
 static size_t utf8_size(const unsigned char *at)
 {
@@ -24,18 +26,19 @@ static size_t utf8_size(const unsigned char *at)
 /* A byte that belongs to no UTF-8 character becomes U+FFFD. */
 void json_text(FILE *out, const char *text)
 {
-    const unsigned char *at = (const unsigned char *) text;
+    const unsigned char *at = (const unsigned char *) text, *plain = at;
     fputc('"', out);
     while (*at) {
         size_t size = utf8_size(at);
-        if (*at == '"' || *at == '\\') {
-            fprintf(out, "\\%c", *at);
-        } else if (*at < ' ' || *at == 0x7f || size == 0) {
-            fprintf(out, "\\u%04x", size ? *at : 0xfffd);
-        } else {
-            fwrite(at, size, 1, out);
+        bool quoted = *at == '"' || *at == '\\';
+        bool coded = *at < ' ' || *at == 0x7f || size == 0;
+        if (quoted || coded) {
+            fwrite(plain, 1, (size_t) (at - plain), out);
+            fprintf(out, coded ? "\\u%04x" : "\\%c", size ? *at : 0xfffd);
+            plain = at + 1;
         }
         at += size ? size : 1;
     }
+    fwrite(plain, 1, (size_t) (at - plain), out);
     fputc('"', out);
 }
