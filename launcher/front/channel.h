@@ -27,7 +27,7 @@ enum front_message {
     FRONT_PLAIN,        /* c stream, s line: as it is */
     FRONT_PROGRESS,     /* c all are home (1), u nodes that are to call home, u of them that
                          * have not, s their names in short */
-    FRONT_REPORT,       /* s line of the report */
+    FRONT_REPORT,       /* s lines of the report, newlines between them */
     FRONT_STANDS,       /* -: the DVM stands, of which this is the front end */
     FRONT_EXIT,         /* i exit code: the job is over, and all its output was sent */
 };

@@ -12,7 +12,8 @@ struct report_file {
 /* Opens the file that the request names, empty. An error's reason names it. */
 int report_file_open(struct report_file *file, const struct run_request *request, char *reason,
                      size_t reason_size) KEEL_MUST_CHECK;
-/* A line, with its end. False: it is lost, as all that follow, and the reason is to be told. */
+/* Lines, with the last one's end. False: they are lost, as all that follow, and the reason is to be
+ * told. */
 bool report_file_write(struct report_file *file, const char *line, char *reason,
                        size_t reason_size) KEEL_MUST_CHECK;
 /* False: what was written may be lost, and the reason is to be told. */

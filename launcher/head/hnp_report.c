@@ -46,20 +46,30 @@ struct hnp_report {
     uint32_t codes[CODES], signals[SIGNALS]; /* ranks that ended so */
     uint32_t peak_kib, peak_rank;
     uint32_t lost;
+    struct report_lines lines; /* that are not sent yet */
+    struct loop_task send;     /* that does it */
 };
 
-static bool begin(struct hnp_report *report, struct report_line *line, const char *event)
+static struct report_lines *begin(struct hnp_report *report, const char *event)
 {
-    return report_begin(line, event, report->wall_us + clock_us() - report->began_us);
+    report_begin(&report->lines, event, report->wall_us + clock_us() - report->began_us);
+    return &report->lines;
 }
 
-static void end(struct hnp_report *report, struct report_line *line)
+/* The lines of a pass of the loop go together. */
+static void end(struct hnp_report *report)
 {
-    char *text = report_end(line);
-    if (text) {
-        channel_send(report->hnp->front, proto_new(FRONT_REPORT, "s", text));
+    report_end(&report->lines);
+    loop_post(report->hnp->loop, &report->send);
+}
+
+static void send_lines(struct loop_task *task)
+{
+    struct hnp_report *report = container_of(task, struct hnp_report, send);
+    const char *lines = report_take(&report->lines);
+    if (lines && *lines) {
+        channel_send(report->hnp->front, proto_new(FRONT_REPORT, "s", lines));
     }
-    free(text);
 }
 
 static const char *node_name(const struct hnp *hnp, uint32_t vpid)
@@ -163,17 +173,14 @@ static void changed(struct fsm_watch *watch, const struct fsm *fsm, const uint8_
                     uint8_t before, uint8_t event, const char *owner)
 {
     struct hnp_report *report = container_of(watch, struct hnp_report, watch);
-    struct report_line line;
     const char *of = note_change(report, fsm, state);
-    if (!begin(report, &line, "state")) {
-        return;
-    }
-    report_text(&line, "of", of);
-    report_text(&line, "node", owner);
-    report_text(&line, "from", fsm->states[before]);
-    report_text(&line, "to", fsm->states[*state]);
-    report_text(&line, "cause", fsm->events[event]);
-    end(report, &line);
+    struct report_lines *lines = begin(report, "state");
+    report_text(lines, "of", of);
+    report_text(lines, "node", owner);
+    report_text(lines, "from", fsm->states[before]);
+    report_text(lines, "to", fsm->states[*state]);
+    report_text(lines, "cause", fsm->events[event]);
+    end(report);
 }
 
 /* --- what is asked for --- */
@@ -182,7 +189,8 @@ void hnp_report_begin(struct hnp *hnp)
 {
     struct timespec now;
     struct hnp_report *report = hnp->request.report ? calloc(1, sizeof(*report)) : NULL;
-    if (!report) {
+    if (!report || !report_init(&report->lines)) {
+        free(report);
         return;
     }
     clock_gettime(CLOCK_REALTIME, &now);
@@ -190,47 +198,42 @@ void hnp_report_begin(struct hnp *hnp)
     report->began_us = report->phase_us = clock_us();
     report->wall_us = (uint64_t) now.tv_sec * 1000000u + (uint64_t) now.tv_nsec / 1000u;
     report->watch.changed = changed;
+    report->send.run = send_lines;
     hnp->job.watch = hnp->dvm.watch = &report->watch;
     hnp->report = report;
 }
 
 static void tell_job(struct hnp_report *report)
 {
-    struct report_line line;
     const struct hnp *hnp = report->hnp;
     char host[256];
-    if (!begin(report, &line, "job")) {
-        return;
-    }
+    struct report_lines *lines = begin(report, "job");
     host_name(host, sizeof(host));
-    report_number(&line, "schema", SCHEMA);
-    report_text(&line, "job", hnp->uuid);
-    report_text(&line, "host", host);
-    report_number(&line, "pid", (uint64_t) getpid());
-    report_open(&line, "programs", '[');
+    report_number(lines, "schema", SCHEMA);
+    report_text(lines, "job", hnp->uuid);
+    report_text(lines, "host", host);
+    report_number(lines, "pid", (uint64_t) getpid());
+    report_open(lines, "programs", '[');
     for (size_t i = 0; i < hnp->request.app_count; i++) {
-        report_text(&line, NULL, hnp->request.apps[i].argv[0]);
+        report_text(lines, NULL, hnp->request.apps[i].argv[0]);
     }
-    report_close(&line, '[');
-    end(report, &line);
+    report_close(lines, '[');
+    end(report);
 }
 
 static void tell_allocation(struct hnp_report *report)
 {
-    struct report_line line;
     const struct job_plan *plan = &report->hnp->plan;
-    if (!begin(report, &line, "allocation")) {
-        return;
-    }
-    report_open(&line, "nodes", '[');
+    struct report_lines *lines = begin(report, "allocation");
+    report_open(lines, "nodes", '[');
     for (uint32_t node = 0; node < plan->node_count + plan->idle_count; node++) {
-        report_open(&line, NULL, '{');
-        report_text(&line, "node", plan->nodes[node].name);
-        report_number(&line, "slots", plan->nodes[node].slots);
-        report_close(&line, '{');
+        report_open(lines, NULL, '{');
+        report_text(lines, "node", plan->nodes[node].name);
+        report_number(lines, "slots", plan->nodes[node].slots);
+        report_close(lines, '{');
     }
-    report_close(&line, '[');
-    end(report, &line);
+    report_close(lines, '[');
+    end(report);
 }
 
 void hnp_report_job(struct hnp *hnp)
@@ -248,41 +251,39 @@ static unsigned depth_of(const struct hnp *hnp, uint32_t vpid)
 
 void hnp_report_starts(struct hnp *hnp, uint32_t first)
 {
-    struct report_line line;
     for (uint32_t vpid = first; hnp->report && vpid < hnp->dvm.count; vpid++) {
-        if (begin(hnp->report, &line, "daemon")) {
-            report_text(&line, "node", node_name(hnp, vpid));
-            report_number(&line, "vpid", vpid);
-            report_text(&line, "starter", node_name(hnp, plm_starter(&hnp->plm, vpid)));
-            end(hnp->report, &line);
-        }
+        struct report_lines *lines = begin(hnp->report, "daemon");
+        report_text(lines, "node", node_name(hnp, vpid));
+        report_number(lines, "vpid", vpid);
+        report_text(lines, "starter", node_name(hnp, plm_starter(&hnp->plm, vpid)));
+        end(hnp->report);
     }
 }
 
 void hnp_report_map(struct hnp *hnp)
 {
-    struct report_line line;
     const struct job_plan *plan = &hnp->plan;
-    if (!hnp->report || !begin(hnp->report, &line, "map")) {
+    if (!hnp->report) {
         return;
     }
-    report_open(&line, "ranks", '[');
+    struct report_lines *lines = begin(hnp->report, "map");
+    report_open(lines, "ranks", '[');
     for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
-        report_text(&line, NULL, plan->nodes[plan->node_of[rank]].name);
+        report_text(lines, NULL, plan->nodes[plan->node_of[rank]].name);
     }
-    report_close(&line, '[');
-    end(hnp->report, &line);
+    report_close(lines, '[');
+    end(hnp->report);
 }
 
 /* --- ranks --- */
 
 void hnp_report_started(struct hnp *hnp, uint32_t vpid, uint32_t count)
 {
-    struct report_line line;
-    if (hnp->report && begin(hnp->report, &line, "ranks_started")) {
-        report_text(&line, "node", node_name(hnp, vpid));
-        report_number(&line, "count", count);
-        end(hnp->report, &line);
+    if (hnp->report) {
+        struct report_lines *lines = begin(hnp->report, "ranks_started");
+        report_text(lines, "node", node_name(hnp, vpid));
+        report_number(lines, "count", count);
+        end(hnp->report);
     }
 }
 
@@ -302,45 +303,45 @@ static void count_end(struct hnp_report *report, uint32_t rank, const struct ran
 
 void hnp_report_ended(struct hnp *hnp, uint32_t rank, const struct rank_end *ended)
 {
-    struct report_line line;
     int status = ended->wait_status;
-    if (!hnp->report || !begin(hnp->report, &line, "rank_ended")) {
+    if (!hnp->report) {
         return;
     }
+    struct report_lines *lines = begin(hnp->report, "rank_ended");
     count_end(hnp->report, rank, ended);
-    report_number(&line, "rank", rank);
-    report_text(&line, "node", hnp->plan.nodes[hnp->plan.node_of[rank]].name);
-    report_number(&line, "pid", ended->pid);
-    report_number(&line, WIFSIGNALED(status) ? "signal" : "code",
+    report_number(lines, "rank", rank);
+    report_text(lines, "node", hnp->plan.nodes[hnp->plan.node_of[rank]].name);
+    report_number(lines, "pid", ended->pid);
+    report_number(lines, WIFSIGNALED(status) ? "signal" : "code",
                   (uint64_t) (WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
-    report_text(&line, "missing", ended->missing);
-    report_text(&line, "call", ended->call);
-    report_text(&line, "core", ended->core);
-    report_number(&line, "oom_kill", ended->oom_kill);
-    report_number(&line, "peak_kib", ended->peak_kib);
-    end(hnp->report, &line);
+    report_text(lines, "missing", ended->missing);
+    report_text(lines, "call", ended->call);
+    report_text(lines, "core", ended->core);
+    report_number(lines, "oom_kill", ended->oom_kill);
+    report_number(lines, "peak_kib", ended->peak_kib);
+    end(hnp->report);
 }
 
 /* --- what goes wrong --- */
 
 void hnp_report_message(struct hnp *hnp, const char *text)
 {
-    struct report_line line;
-    if (hnp->report && begin(hnp->report, &line, "message")) {
-        report_text(&line, "text", text);
-        end(hnp->report, &line);
+    if (hnp->report) {
+        struct report_lines *lines = begin(hnp->report, "message");
+        report_text(lines, "text", text);
+        end(hnp->report);
     }
 }
 
 int hnp_report_output_lost(struct hnp *hnp, opal_buffer_t *buffer)
 {
-    struct report_line line;
     char *where, *why;
     int status = proto_unpack(buffer, "ss", &where, &why);
-    if (status == OPAL_SUCCESS && hnp->report && begin(hnp->report, &line, "output_lost")) {
-        report_text(&line, "where", where);
-        report_text(&line, "why", why);
-        end(hnp->report, &line);
+    if (status == OPAL_SUCCESS && hnp->report) {
+        struct report_lines *lines = begin(hnp->report, "output_lost");
+        report_text(lines, "where", where);
+        report_text(lines, "why", why);
+        end(hnp->report);
     }
     free(where);
     free(why);
@@ -349,54 +350,51 @@ int hnp_report_output_lost(struct hnp *hnp, opal_buffer_t *buffer)
 
 /* --- the end --- */
 
-static void put_time(struct report_line *line, const char *name, uint64_t us)
+static void put_time(struct report_lines *lines, const char *name, uint64_t us)
 {
     if (us > 0) {
-        report_seconds(line, name, us);
+        report_seconds(lines, name, us);
     }
 }
 
 static void tell_node(struct hnp_report *report, uint32_t vpid)
 {
-    struct report_line line;
     const struct node_times *times = &report->nodes[vpid];
-    if (!begin(report, &line, "node")) {
-        return;
-    }
-    report_text(&line, "node", node_name(report->hnp, vpid));
-    report_number(&line, "depth", vpid == HNP_VPID ? 0 : depth_of(report->hnp, vpid));
-    put_time(&line, "home", times->home_us);
-    put_time(&line, "launched", times->launched_us);
-    put_time(&line, "drained", times->drained_us);
-    end(report, &line);
+    struct report_lines *lines = begin(report, "node");
+    report_text(lines, "node", node_name(report->hnp, vpid));
+    report_number(lines, "depth", vpid == HNP_VPID ? 0 : depth_of(report->hnp, vpid));
+    put_time(lines, "home", times->home_us);
+    put_time(lines, "launched", times->launched_us);
+    put_time(lines, "drained", times->drained_us);
+    end(report);
 }
 
-static void put_phases(const struct hnp_report *report, struct report_line *line)
+static void put_phases(const struct hnp_report *report, struct report_lines *lines)
 {
-    report_open(line, "phases", '{');
+    report_open(lines, "phases", '{');
     for (int i = 0; i < PHASES; i++) {
-        put_time(line, phase_names[i], report->spent_us[i]);
+        put_time(lines, phase_names[i], report->spent_us[i]);
     }
-    report_close(line, '{');
+    report_close(lines, '{');
 }
 
-static void put_counts(struct report_line *line, const char *list, const char *name,
+static void put_counts(struct report_lines *lines, const char *list, const char *name,
                        const uint32_t *counts, uint32_t size)
 {
-    report_open(line, list, '[');
+    report_open(lines, list, '[');
     for (uint32_t i = 0; i < size; i++) {
         if (counts[i] > 0) {
-            report_open(line, NULL, '{');
-            report_number(line, name, i);
-            report_number(line, "ranks", counts[i]);
-            report_close(line, '{');
+            report_open(lines, NULL, '{');
+            report_number(lines, name, i);
+            report_number(lines, "ranks", counts[i]);
+            report_close(lines, '{');
         }
     }
-    report_close(line, '[');
+    report_close(lines, '[');
 }
 
 /* The node that was the last to start its ranks; where none has, to call home. */
-static void put_slowest(const struct hnp_report *report, struct report_line *line)
+static void put_slowest(const struct hnp_report *report, struct report_lines *lines)
 {
     uint32_t slowest = UINT32_MAX;
     uint64_t most = 0;
@@ -411,8 +409,8 @@ static void put_slowest(const struct hnp_report *report, struct report_line *lin
         }
     }
     if (slowest != UINT32_MAX) {
-        report_text(line, "slowest_node", node_name(report->hnp, slowest));
-        report_seconds(line, "slowest_seconds", most);
+        report_text(lines, "slowest_node", node_name(report->hnp, slowest));
+        report_seconds(lines, "slowest_seconds", most);
     }
 }
 
@@ -429,30 +427,33 @@ static unsigned deepest(const struct hnp *hnp)
 void hnp_report_summary(struct hnp *hnp)
 {
     struct hnp_report *report = hnp->report;
-    struct report_line line;
     for (uint32_t vpid = 0; report && vpid < report->node_count; vpid++) {
         tell_node(report, vpid);
     }
-    if (!report || !begin(report, &line, "summary")) {
+    if (!report) {
         return;
     }
+    struct report_lines *lines = begin(report, "summary");
     enter(report, report->phase);
-    report_number(&line, "exit_code", (uint64_t) job_exit_code(&hnp->job));
-    report_seconds(&line, "seconds", report->phase_us - report->began_us);
-    put_phases(report, &line);
-    put_slowest(report, &line);
-    put_counts(&line, "codes", "code", report->codes, CODES);
-    put_counts(&line, "signals", "signal", report->signals, SIGNALS);
-    report_number(&line, "peak_kib", report->peak_kib);
-    report_number(&line, "peak_rank", report->peak_rank);
-    report_number(&line, "daemons_lost", report->lost);
-    report_number(&line, "depth", deepest(hnp));
-    end(report, &line);
+    report_number(lines, "exit_code", (uint64_t) job_exit_code(&hnp->job));
+    report_seconds(lines, "seconds", report->phase_us - report->began_us);
+    put_phases(report, lines);
+    put_slowest(report, lines);
+    put_counts(lines, "codes", "code", report->codes, CODES);
+    put_counts(lines, "signals", "signal", report->signals, SIGNALS);
+    report_number(lines, "peak_kib", report->peak_kib);
+    report_number(lines, "peak_rank", report->peak_rank);
+    report_number(lines, "daemons_lost", report->lost);
+    report_number(lines, "depth", deepest(hnp));
+    report_end(lines);
+    send_lines(&report->send);
 }
 
 void hnp_report_fini(struct hnp *hnp)
 {
     if (hnp->report) {
+        loop_cancel(hnp->loop, &hnp->report->send);
+        report_fini(&hnp->report->lines);
         free(hnp->report->nodes);
     }
     free(hnp->report);

@@ -5,67 +5,81 @@
 #include <base/text/json.h>
 #include <stdlib.h>
 
-static void begin_member(struct report_line *line, const char *name)
+static void begin_member(struct report_lines *lines, const char *name)
 {
-    fputs(line->separated ? ", " : "", line->out);
+    fputs(lines->separated ? ", " : "", lines->out);
     if (name) {
-        json_text(line->out, name);
-        fputs(": ", line->out);
+        json_text(lines->out, name);
+        fputs(": ", lines->out);
     }
-    line->separated = true;
+    lines->separated = true;
 }
 
-void report_text(struct report_line *line, const char *name, const char *text)
+void report_text(struct report_lines *lines, const char *name, const char *text)
 {
-    begin_member(line, name);
-    json_text(line->out, text);
+    begin_member(lines, name);
+    json_text(lines->out, text);
 }
 
-void report_number(struct report_line *line, const char *name, uint64_t number)
+void report_number(struct report_lines *lines, const char *name, uint64_t number)
 {
-    begin_member(line, name);
-    fprintf(line->out, "%llu", (unsigned long long) number);
+    begin_member(lines, name);
+    fprintf(lines->out, "%llu", (unsigned long long) number);
 }
 
-void report_seconds(struct report_line *line, const char *name, uint64_t us)
+void report_seconds(struct report_lines *lines, const char *name, uint64_t us)
 {
-    begin_member(line, name);
-    fprintf(line->out, "%llu.%06u", (unsigned long long) (us / 1000000u),
+    begin_member(lines, name);
+    fprintf(lines->out, "%llu.%06u", (unsigned long long) (us / 1000000u),
             (unsigned) (us % 1000000u));
 }
 
-void report_open(struct report_line *line, const char *name, char bracket)
+void report_open(struct report_lines *lines, const char *name, char bracket)
 {
-    begin_member(line, name);
-    fputc(bracket, line->out);
-    line->separated = false;
+    begin_member(lines, name);
+    fputc(bracket, lines->out);
+    lines->separated = false;
 }
 
-void report_close(struct report_line *line, char bracket)
+void report_close(struct report_lines *lines, char bracket)
 {
-    fputc(bracket == '{' ? '}' : ']', line->out);
-    line->separated = true;
+    fputc(bracket == '{' ? '}' : ']', lines->out);
+    lines->separated = true;
 }
 
-bool report_begin(struct report_line *line, const char *event, uint64_t time_us)
+void report_begin(struct report_lines *lines, const char *event, uint64_t time_us)
 {
-    *line = (struct report_line){.out = NULL};
-    line->out = open_memstream(&line->text, &line->size);
-    if (!line->out) {
-        return false;
+    fputc('{', lines->out);
+    lines->separated = false;
+    report_text(lines, "event", event);
+    report_seconds(lines, "time", time_us);
+}
+
+void report_end(struct report_lines *lines)
+{
+    fputs("}\n", lines->out);
+}
+
+const char *report_take(struct report_lines *lines)
+{
+    (void) fseek(lines->out, -1, SEEK_CUR); /* on the last newline */
+    fputc('\0', lines->out);
+    bool whole = fflush(lines->out) == 0 && !ferror(lines->out);
+    rewind(lines->out);
+    return whole ? lines->text : NULL;
+}
+
+bool report_init(struct report_lines *lines)
+{
+    *lines = (struct report_lines){.out = NULL};
+    lines->out = open_memstream(&lines->text, &lines->size);
+    return lines->out != NULL;
+}
+
+void report_fini(struct report_lines *lines)
+{
+    if (lines->out) {
+        fclose(lines->out);
     }
-    fputc('{', line->out);
-    report_text(line, "event", event);
-    report_seconds(line, "time", time_us);
-    return true;
-}
-
-char *report_end(struct report_line *line)
-{
-    fputc('}', line->out);
-    if (fclose(line->out) != 0) {
-        free(line->text);
-        return NULL;
-    }
-    return line->text;
+    free(lines->text);
 }
