@@ -105,8 +105,9 @@ void btl_report_departed(mca_btl_base_module_t *module, opal_proc_t *proc, const
  */
 void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc);
 
-/* To a module, as btl_modules has it: the peer's process has ended, as the host knows. */
-void btl_peer_ended(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
+/* To a module, as btl_modules has it: this process has ended, as the host knows. Whoever added it,
+ * its endpoint fails, if there is one. */
+void btl_peer_ended(mca_btl_base_module_t *module, const orte_process_name_t *name);
 
 /* The process at the other end of a module's endpoint, as it was added; this process, of self.
  * NULL: nobody added it. */

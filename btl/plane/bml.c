@@ -348,8 +348,8 @@ void bml_peer_ended(struct bml *bml, const opal_proc_t *proc)
         struct way *way = &peer->ways[m];
         if (way->endpoint) {
             btl_retry(bml->modules[m], way->endpoint, false);
-            btl_peer_ended(bml->modules[m], way->endpoint);
         }
+        btl_peer_ended(bml->modules[m], &proc->proc_name);
         way->failed = way->failed || !has_rail(peer, bml->modules[m]);
     }
 }

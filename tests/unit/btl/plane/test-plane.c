@@ -144,6 +144,38 @@ START_TEST(test_watch_in_watcher)
 }
 END_TEST
 
+static int failures;
+
+static void note_failure(mca_btl_base_module_t *btl, int32_t flags, opal_proc_t *peer, char *text)
+{
+    (void) btl, (void) flags, (void) text;
+    failures += peer->proc_name.vpid == 77;
+}
+
+/* A peer that the program has added by itself, and never asked the rails of, fails, too. */
+START_TEST(test_end_of_an_added_peer)
+{
+    opal_proc_t other = minihost_myself, third = minihost_myself, *procs[] = {&other, &third};
+    opal_proc_t *proc = &other;
+    other.proc_name.vpid = 77;
+    third.proc_name.vpid = 78;
+    ck_assert_int_eq(param_override("btl", "self,sm"), ORTE_SUCCESS);
+    ck_assert_int_eq(keel_host_open(&minihost_alone, NULL, NULL, NULL, 0), OPAL_SUCCESS);
+    ck_assert_int_eq(keel_host_add_procs(procs, 2, NULL, 0), OPAL_SUCCESS);
+    struct keel_rail rail = {.btl = rail_to(&third)->btl};
+    rail.btl->btl_register_error(rail.btl, note_failure);
+    ck_assert_int_eq(rail.btl->btl_add_procs(rail.btl, 1, &proc, &rail.endpoint, NULL),
+                     OPAL_SUCCESS);
+    ck_assert_int_eq(say(&rail, TEXT_TAG, 1), OPAL_ERR_OUT_OF_RESOURCE);
+    keel_host_proc_ended(&other);
+    (void) keel_host_progress();
+    ck_assert_int_eq(failures, 1);
+    ck_assert_int_eq(say(&rail, TEXT_TAG, 1), OPAL_ERR_UNREACH);
+    rail.btl->btl_del_procs(rail.btl, 1, &proc, &rail.endpoint);
+    ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
+}
+END_TEST
+
 /* Opened, used and closed as often as one likes; not twice at once. */
 START_TEST(test_again)
 {
@@ -444,5 +476,6 @@ START_TEST(test_late_cards)
 }
 END_TEST
 
-UNIT_MAIN("plane", test_closed, test_refused, test_add_nobody, test_watch_in_watcher, test_again,
+UNIT_MAIN("plane", test_closed, test_refused, test_add_nobody, test_watch_in_watcher,
+          test_end_of_an_added_peer, test_again,
           test_callbacks_end_nothing, test_ranks_sm, test_ranks_tcp, test_threads, test_late_cards)
