@@ -50,7 +50,6 @@ static void desc_put(struct btl2_desc *desc)
 
 int btl2_free(mca_btl2_base_module_t *btl, mca_btl2_base_descriptor_t *descriptor)
 {
-    (void) btl;
     struct btl2_desc *desc = btl2_desc_of(descriptor);
     int status = OPAL_SUCCESS;
 
@@ -58,7 +57,7 @@ int btl2_free(mca_btl2_base_module_t *btl, mca_btl2_base_descriptor_t *descripto
         return status;
     }
     btl_lock();
-    if (desc->freed) {
+    if (desc->freed || desc->module != btl2_of(btl)) {
         status = OPAL_ERR_BAD_PARAM;
     } else {
         desc->freed = true;
@@ -161,7 +160,8 @@ static bool give_keys(struct btl2_desc *desc, const struct wish *wish, size_t co
         if (segment->seg_len == 0) {
             continue;
         }
-        if (given && !btl2_region_covers(given, segment->seg_addr.pval, segment->seg_len)) {
+        if (given && (given->super.mpool != &wish->module->mpool ||
+                      !btl2_region_covers(given, segment->seg_addr.pval, segment->seg_len))) {
             return false;
         }
         if (given) {

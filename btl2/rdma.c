@@ -170,19 +170,19 @@ static void op_wait(struct op *op)
 
 /* ---- the calls ---- */
 
-static int check(const struct btl2_module *module, const mca_btl2_base_descriptor_t *descriptor)
+static int check(const struct btl2_module *module, mca_btl2_base_descriptor_t *descriptor)
 {
     const uint32_t matched = module->super.btl_flags & MCA_BTL2_FLAGS_RDMA_MATCHED;
 
-    if (!descriptor || descriptor->des_src_cnt > MCA_BTL2_DES_MAX_SEGMENTS ||
+    if (!descriptor || btl2_desc_of(descriptor)->module != module ||
+        descriptor->des_src_cnt > MCA_BTL2_DES_MAX_SEGMENTS ||
         descriptor->des_dst_cnt > MCA_BTL2_DES_MAX_SEGMENTS ||
         total(descriptor->des_src, descriptor->des_src_cnt) !=
             total(descriptor->des_dst, descriptor->des_dst_cnt)) {
         return OPAL_ERR_BAD_PARAM;
     }
-    return matched && ((const struct btl2_desc *) (const void *) descriptor)->accesses > 0
-               ? OPAL_ERR_RESOURCE_BUSY
-               : OPAL_SUCCESS;
+    return matched && btl2_desc_of(descriptor)->accesses > 0 ? OPAL_ERR_RESOURCE_BUSY
+                                                             : OPAL_SUCCESS;
 }
 
 static int start(struct btl2_module *module, struct mca_btl_base_endpoint_t *endpoint,

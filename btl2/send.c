@@ -104,8 +104,8 @@ static int start(struct btl2_desc *desc, struct mca_btl_base_endpoint_t *endpoin
 int btl2_send(mca_btl2_base_module_t *btl, struct mca_btl2_base_endpoint_t *endpoint,
               mca_btl2_base_descriptor_t *descriptor, mca_btl2_base_tag_t tag)
 {
-    (void) btl;
-    if (!descriptor || descriptor->des_src_cnt > MCA_BTL2_DES_MAX_SEGMENTS) {
+    if (!descriptor || btl2_desc_of(descriptor)->module != btl2_of(btl) ||
+        descriptor->des_src_cnt > MCA_BTL2_DES_MAX_SEGMENTS) {
         return OPAL_ERR_BAD_PARAM;
     }
     btl_lock();

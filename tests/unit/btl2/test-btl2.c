@@ -126,6 +126,38 @@ START_TEST(without_room_for_a_region_nothing_is_prepared)
 }
 END_TEST
 
+/* A descriptor and a registration are their module's. */
+START_TEST(what_another_module_made_is_refused)
+{
+    static char memory[100];
+    opal_convertor_t convertor;
+    size_t size = sizeof(memory);
+    mca_mpool_base_registration_t *registration;
+    open_all("self,tcp");
+    mca_btl2_base_module_t *btl = modules[0], *other = modules[1];
+    struct mca_btl2_base_endpoint_t *me = endpoint_of(btl);
+    opal_convertor_prepare(&convertor, memory, sizeof(memory));
+    ck_assert_int_eq(
+        other->btl_mpool->mpool_register(other->btl_mpool, memory, 100, 0, &registration),
+        OPAL_SUCCESS);
+    ck_assert_ptr_null(btl->btl_prepare_src(btl, me, registration, &convertor, MCA_BTL2_NO_ORDER, 0,
+                                            &size, MCA_BTL2_DES_FLAGS_PUT));
+    ck_assert_int_eq(btl->btl_mpool->mpool_deregister(btl->btl_mpool, registration),
+                     OPAL_ERR_BAD_PARAM);
+    mca_btl2_base_descriptor_t *made =
+        btl->btl_prepare_src(btl, me, NULL, &convertor, MCA_BTL2_NO_ORDER, 0, &size, 0);
+    ck_assert_ptr_nonnull(made);
+    made->des_dst = made->des_src;
+    made->des_dst_cnt = 1;
+    ck_assert_int_eq(other->btl_send(other, me, made, TAG), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(other->btl_put(other, me, made), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(other->btl_get(other, me, made), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(other->btl_free(other, made), OPAL_ERR_BAD_PARAM);
+    ck_assert_int_eq(btl->btl_free(btl, made), OPAL_SUCCESS);
+    ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
+}
+END_TEST
+
 /* ---- a 3.0 module that takes stretches as the test says ---- */
 
 enum { BYTES = 100, LIMIT = 10, STRETCHES = BYTES / LIMIT };
@@ -304,7 +336,8 @@ END_TEST
 
 UNIT_MAIN("btl2", modules_are_there_while_the_data_plane_is_open,
           what_is_left_ends_with_the_data_plane, without_room_for_a_region_nothing_is_prepared,
-          a_put_ends_with_its_last_stretch, the_first_error_is_the_status,
-          callbacks_inside_the_call_end_it_once, stretches_that_are_over_at_once_need_no_callback,
+          what_another_module_made_is_refused, a_put_ends_with_its_last_stretch,
+          the_first_error_is_the_status, callbacks_inside_the_call_end_it_once,
+          stretches_that_are_over_at_once_need_no_callback,
           a_put_that_is_refused_at_once_is_not_started, a_shortage_in_the_middle_is_waited_for,
           an_error_in_the_middle_waits_for_what_was_started)
