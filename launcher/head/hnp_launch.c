@@ -56,8 +56,8 @@ static int fill_apps(const struct hnp *hnp, struct launch *launch)
 {
     launch->apps = calloc(hnp->request.app_count, sizeof(*launch->apps));
     launch->app_of = copy_numbers(hnp->plan.app_of, hnp->plan.rank_count);
-    launch->cpus = hnp->plan.cpus ? strings_copy(hnp->plan.cpus) : NULL;
-    if (!launch->apps || !launch->app_of || (hnp->plan.cpus && !launch->cpus)) {
+    launch->cpus = strings_copy(hnp->plan.cpus);
+    if (!launch->apps || !launch->app_of || !launch->cpus) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     launch->app_count = (uint32_t) hnp->request.app_count;

@@ -134,9 +134,8 @@ static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
         hnp_tell(hnp, "%s", hnp->plan.note);
     }
     show(hnp);
-    if (hnp->request.simulate_topo) { /* these processors are nowhere */
-        strings_free(hnp->plan.cpus);
-        hnp->plan.cpus = NULL;
+    for (uint32_t i = 0; hnp->request.simulate_topo && i < hnp->plan.rank_count; i++) {
+        hnp->plan.cpus[i][0] = '\0'; /* these processors are nowhere */
     }
     hnp->mapped = true;
     return ORTE_SUCCESS;

@@ -27,6 +27,7 @@ static bool drops_binding(struct mapping *mapping)
         uint32_t placed = mapping->nodes[i].placed;
         if (!mapping->placement->overload && !mapping->request->oversubscribe &&
             !node->slots_explicit && placed > node->slots) {
+            mapping->plan->binding_dropped = true;
             free(mapping->plan->note);
             if (asprintf(&mapping->plan->note,
                          "ranks are not bound: node %s has %u of them for %u processor%s",
@@ -137,14 +138,18 @@ static int bind_one(struct binding *binding, const struct place *place, char **c
     return status == ORTE_SUCCESS ? print_object(view, binding->level, object, cpus) : status;
 }
 
-static int bind_all(struct binding *binding, struct place **by_rank, char **cpus)
+/* binds: else none is bound. */
+static int bind_all(struct binding *binding, struct place **by_rank, bool binds)
 {
     int status = ORTE_SUCCESS;
+    char **cpus = binding->mapping->cpus;
     for (uint32_t rank = 0; rank < binding->mapping->count && status == ORTE_SUCCESS; rank++) {
         struct place *place = by_rank[rank];
-        cpus[rank] = place->cpus; /* PE=n, a rankfile */
-        place->cpus = NULL;
-        if (!cpus[rank] && binding->level != LEVEL_NONE) {
+        if (binds) {
+            cpus[rank] = place->cpus; /* PE=n, a rankfile */
+            place->cpus = NULL;
+        }
+        if (!cpus[rank] && binds && binding->level != LEVEL_NONE) {
             status = bind_one(binding, place, &cpus[rank]);
         }
         if (status == ORTE_SUCCESS && !cpus[rank]) {
@@ -177,24 +182,18 @@ int mapping_bind(struct mapping *mapping)
 {
     struct binding binding = {.mapping = mapping, .level = job_plan_bind_level(mapping->placement)};
     bool binds = binding.level != LEVEL_NONE || any_bound(mapping);
-    if (mapping->use) {
-        binds = mapping->plan->cpus;
-    } else if (binds && binding.level != LEVEL_NODE) {
+    if (binds && !mapping->use && binding.level != LEVEL_NODE) {
         binds = !drops_binding(mapping);
     }
-    if (!binds) {
-        return ORTE_SUCCESS;
-    }
     struct place **by_rank = calloc(mapping->count, sizeof(struct place *));
-    char **cpus = calloc((size_t) mapping->count + 1, sizeof(*cpus));
+    mapping->cpus = calloc((size_t) mapping->count + 1, sizeof(*mapping->cpus));
     binding.loads = calloc(mapping->plan->node_count, sizeof(*binding.loads));
     int status = ORTE_ERR_OUT_OF_RESOURCE;
-    mapping->cpus = cpus;
-    if (by_rank && cpus && binding.loads) {
+    if (by_rank && mapping->cpus && binding.loads) {
         for (uint32_t i = 0; i < mapping->count; i++) {
             by_rank[mapping->places[i].rank] = &mapping->places[i];
         }
-        status = bind_all(&binding, by_rank, cpus);
+        status = bind_all(&binding, by_rank, binds);
     }
     for (uint32_t node = 0; binding.loads && node < mapping->plan->node_count; node++) {
         free(binding.loads[node].ranks);

@@ -19,7 +19,7 @@ static bool lives_on(const struct mapping *mapping, uint32_t rank, uint32_t node
 static bool find_threads(const struct mapping *mapping, uint32_t node, uint32_t rank, bool *threads)
 {
     const struct topo *topo = mapping->nodes[node].view->topo;
-    const char *text = mapping->plan->cpus ? mapping->plan->cpus[rank] : "";
+    const char *text = mapping->plan->cpus[rank];
     uint32_t first, last;
     bool any = false;
     memset(threads, 0, topo->count * sizeof(*threads));
@@ -41,12 +41,14 @@ static void take_processor(struct node_state *state, uint32_t processor)
     }
 }
 
-/* The processors that it is bound to; those of PE=n that is not bound are the lowest. */
+/* The processors that it is bound to. Where PE=n binds nothing, a rank that is not bound has the n
+ * lowest. */
 static void take_processors(const struct mapping *mapping, struct node_state *state,
                             const bool *threads, bool bound)
 {
     const struct view *view = state->view;
-    uint32_t most = state->taken_count + mapping->placement->cpus_per_rank;
+    const struct placement *placement = mapping->placement;
+    uint32_t most = state->taken_count + (placement->bind ? 0 : placement->cpus_per_rank);
     for (uint32_t i = 0; i < view->topo->count; i++) {
         if (bound ? threads[i] : state->taken_count < most) {
             take_processor(state, view->levels[view->processors].of[i]);

@@ -44,7 +44,7 @@ struct mapping {
     uint32_t per_node;    /* -N of that program; 0: none */
     struct place *places; /* owned */
     uint32_t count, capacity;
-    char **cpus;      /* owned, NULL-ended, by number: as in the plan; NULL: none is bound */
+    char **cpus;      /* owned, NULL-ended, by number: as in the plan */
     uint32_t unbound; /* ranks that are not bound, for all processors have ranks */
     char *reason;
     size_t reason_size;
@@ -75,7 +75,7 @@ int mapping_place_rankfile(struct mapping *mapping, uint32_t app, uint32_t count
 
 /* Numbers the ranks. */
 int mapping_number(struct mapping *mapping) KEEL_MUST_CHECK;
-/* Binds those that have a number; ranks that are added, where the job is bound. */
+/* Binds those that have a number. */
 int mapping_bind(struct mapping *mapping) KEEL_MUST_CHECK;
 
 #endif

@@ -145,15 +145,15 @@ static bool resize(uint32_t **array, size_t count)
     return grown;
 }
 
-bool job_plan_reserve(struct job_plan *plan, uint32_t more, bool bound)
+bool job_plan_reserve(struct job_plan *plan, uint32_t more)
 {
     size_t count = (size_t) plan->rank_count + more;
-    char **cpus = bound ? realloc(plan->cpus, (count + 1) * sizeof(*cpus)) : NULL;
+    char **cpus = realloc(plan->cpus, (count + 1) * sizeof(*cpus));
     if (cpus) {
         cpus[plan->rank_count] = NULL;
         plan->cpus = cpus;
     }
-    return (cpus || !bound) && resize(&plan->node_of, count) && resize(&plan->app_of, count) &&
+    return cpus && resize(&plan->node_of, count) && resize(&plan->app_of, count) &&
            resize(&plan->local_rank_of, count);
 }
 
@@ -164,7 +164,7 @@ static int append(struct mapping *mapping)
     struct job_plan *plan = mapping->plan;
     uint32_t first = plan->rank_count, count = first + mapping->count;
     uint32_t *next = calloc((size_t) plan->node_count + 1, sizeof(*next));
-    if (!next || !job_plan_reserve(plan, mapping->count, mapping->cpus)) {
+    if (!next || !job_plan_reserve(plan, mapping->count)) {
         free(next);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
@@ -177,11 +177,9 @@ static int append(struct mapping *mapping)
         uint32_t local = next[plan->node_of[rank]]++;
         plan->local_rank_of[rank] = rank < first ? plan->local_rank_of[rank] : local;
     }
-    if (mapping->cpus) {
-        memcpy(plan->cpus + first, mapping->cpus, (mapping->count + 1) * sizeof(*plan->cpus));
-        free(mapping->cpus);
-        mapping->cpus = NULL;
-    }
+    memcpy(plan->cpus + first, mapping->cpus, (mapping->count + 1) * sizeof(*plan->cpus));
+    free(mapping->cpus);
+    mapping->cpus = NULL;
     free(next);
     plan->rank_count = count;
     return ORTE_SUCCESS;

@@ -32,9 +32,10 @@ struct job_plan {
     uint32_t *app_of;        /* by rank */
     uint32_t *local_rank_of; /* by rank; they follow the ranks' numbers */
     char **cpus; /* NULL-ended, by rank: the kernel's numbers of the processors that it is bound to,
-                  * "0,2-5"; "": it is not bound; NULL: no rank is */
+                  * "0,2-5"; "": it is not bound */
     char *note;  /* owned: what the user should know of it; NULL: nothing */
-    uint32_t universe;   /* slots of all nodes, at least rank_count */
+    uint32_t universe;    /* slots of all nodes, at least rank_count */
+    bool binding_dropped; /* its ranks are not bound though they were to be; note says why */
     bool oversubscribed; /* more ranks than slots on some node, or than this machine has processors:
                           * ranks shall yield */
 };
@@ -69,9 +70,8 @@ struct plan_use {
 int job_plan_extend(struct job_plan *plan, const struct run_request *request,
                     const struct plan_use *use, uint32_t *unbound, char *reason,
                     size_t reason_size) KEEL_MUST_CHECK;
-/* Memory for more ranks behind those of the plan, and for what they are bound to; the plan is as
- * before. False: there is none. */
-bool job_plan_reserve(struct job_plan *plan, uint32_t more, bool bound) KEEL_MUST_CHECK;
+/* Memory for more ranks behind those of the plan; the plan is as before. False: there is none. */
+bool job_plan_reserve(struct job_plan *plan, uint32_t more) KEEL_MUST_CHECK;
 /* What ranks are bound to that nothing was said of one by one: objects of this level, LEVEL_NODE:
  * the whole node, or LEVEL_NONE. */
 enum { LEVEL_NONE = LEVEL_NODE + 1 };

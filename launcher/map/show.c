@@ -54,11 +54,6 @@ char *binding_picture(const struct topo *topo, const char *cpus)
 
 /* --- lines --- */
 
-static const char *cpus_of(const struct job_plan *plan, uint32_t rank)
-{
-    return plan->cpus ? plan->cpus[rank] : "";
-}
-
 static void show_nodes(FILE *out, const struct job_plan *plan)
 {
     fprintf(out, "Nodes: %u\n", plan->node_count);
@@ -112,7 +107,7 @@ static bool show_mapped(FILE *out, const struct job_plan *plan, const struct run
 char *binding_line(const struct job_plan *plan, uint32_t rank)
 {
     const struct map_node *node = &plan->nodes[plan->node_of[rank]];
-    const char *cpus = cpus_of(plan, rank);
+    const char *cpus = plan->cpus[rank];
     char *picture = node->topo && cpus[0] ? binding_picture(node->topo, cpus) : NULL, *line;
     int size = cpus[0] ? asprintf(&line, "rank %u on %s: bound to processors %s%s%s", rank,
                                   node->name, cpus, picture ? " " : "", picture ? picture : "")
@@ -230,7 +225,7 @@ static void json_ranks(FILE *out, const struct job_plan *plan, const struct run_
         json_text(out, request->apps[app].argv[0]);
         if (request->display & DISPLAY_BIND) {
             fputs(", \"processors\": ", out);
-            json_text(out, cpus_of(plan, rank));
+            json_text(out, plan->cpus[rank]);
         }
         fputc('}', out);
     }

@@ -198,7 +198,7 @@ static int define_app(struct daemon *daemon, uint32_t index)
 static void start_rank(struct daemon *daemon, uint32_t rank)
 {
     const struct launch *launch = &daemon->launch;
-    const char *cpus = launch->cpus && launch->cpus[rank][0] ? launch->cpus[rank] : NULL;
+    const char *cpus = launch->cpus[rank][0] ? launch->cpus[rank] : NULL;
     struct vars vars = {0};
     vars_format(&vars, ENV_RANK "=%u", rank);
     vars_format(&vars, ENV_LOCAL_RANK "=%u", daemon->launch.map.local_rank_of[rank]);

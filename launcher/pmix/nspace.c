@@ -65,11 +65,11 @@ static int count_local_ranks(struct job_map *map)
 /* The texts stay where they are when the launch grows. */
 static int copy_cpus(struct nspace *nspace, const struct launch *launch, uint32_t count)
 {
-    nspace->cpus = launch->cpus ? calloc(count, sizeof(*nspace->cpus)) : NULL;
+    nspace->cpus = calloc(count, sizeof(*nspace->cpus));
     for (uint32_t rank = 0; nspace->cpus && rank < count; rank++) {
         nspace->cpus[rank] = launch->cpus[nspace->first + rank];
     }
-    return nspace->cpus || !launch->cpus ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return nspace->cpus ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 /* The names stay where they are when the job gets more nodes. */

@@ -101,7 +101,7 @@ struct pmix_job {
     const struct pmix_program *apps;
     uint32_t app_count;
     const uint32_t *app_of;  /* by rank */
-    const char *const *cpus; /* by rank, the kernel's numbers; "": not bound; NULL: no rank is */
+    const char *const *cpus; /* by rank, the kernel's numbers; "": not bound */
     const char *folder;      /* for small files of the ranks */
     uint32_t universe;       /* processes that the nodes have slots for */
 };

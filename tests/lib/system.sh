@@ -310,6 +310,14 @@ find_another_user()
     "${another_user[@]}" test -x "$keelrun"
 }
 
+# "0-2,4" as "0 1 2 4"
+expand()
+{
+    tr ',' '\n' <<<"$1" | while IFS=- read -r first last; do
+        seq "$first" "${last:-$first}"
+    done | sort -n | paste -sd ' '
+}
+
 # Whether FILE has at least COUNT lines.
 has_lines()
 {

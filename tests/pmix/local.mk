@@ -3,7 +3,8 @@ if OFFER_PMIX
 check_PROGRAMS += tests/pmix/connect tests/pmix/control tests/pmix/died \
 	tests/pmix/events tests/pmix/fence tests/pmix/group tests/pmix/huddle tests/pmix/log \
 	tests/pmix/names \
-	tests/pmix/query tests/pmix/spawn tests/pmix/spawn_lost tests/pmix/standstill tests/pmix/tool tests/pmix/values
+	tests/pmix/query tests/pmix/spawn tests/pmix/spawn_lost tests/pmix/spawn_where \
+	tests/pmix/standstill tests/pmix/tool tests/pmix/values
 tests_pmix_connect_SOURCES = tests/pmix/connect.c tests/pmix/pmix_test.h
 tests_pmix_connect_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 tests_pmix_connect_LDADD = $(PMIX_LIBS)
@@ -40,6 +41,9 @@ tests_pmix_spawn_LDADD = $(PMIX_LIBS)
 tests_pmix_spawn_lost_SOURCES = tests/pmix/spawn_lost.c tests/pmix/pmix_test.h
 tests_pmix_spawn_lost_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 tests_pmix_spawn_lost_LDADD = $(PMIX_LIBS)
+tests_pmix_spawn_where_SOURCES = tests/pmix/spawn_where.c tests/pmix/pmix_test.h
+tests_pmix_spawn_where_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
+tests_pmix_spawn_where_LDADD = $(PMIX_LIBS)
 tests_pmix_standstill_SOURCES = tests/pmix/standstill.c tests/pmix/pmix_test.h
 tests_pmix_standstill_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 tests_pmix_standstill_LDADD = $(PMIX_LIBS)

@@ -106,14 +106,6 @@ fi
 
 # --- what the kernel says ---
 
-# "0-2,4" as "0 1 2 4"
-expand()
-{
-    tr ',' '\n' <<<"$1" | while IFS=- read -r first last; do
-        seq "$first" "${last:-$first}"
-    done | sort -n | paste -sd ' '
-}
-
 run_limited 20 "$keelrun" -n 1 --oversubscribe --dry-run --display topo true
 cp "$work/out" "$work/topology"
 

@@ -111,16 +111,27 @@ spawns "node1 node1 node2" 3 host=node1:2,node2:1 map_by=core
 spawns "node0 node1 node2" 3 map_by=ppr:1:package
 printf 'node1 slots=1\nelsewhere\nnode2 slots=1\n' >"$work/hosts"
 spawns "node1 node2" 2 hostfile="$work/hosts"
-cat >"$work/bound" <<END
+for program in spawn_names spawn_info; do
+    cat >"$work/bound_${program#spawn_}" <<END
 #!/bin/bash
 sed -n 's/^Cpus_allowed_list:/bound to/p' /proc/self/status
-exec -a "\$0" "$work/spawn_names"
+exec -a "\$0" "$work/$program" "\$@"
 END
-chmod +x "$work/bound"
+    chmod +x "$work/bound_${program#spawn_}"
+done
+# How many ranks each set of processors has.
+sharers()
+{
+    grep "^bound to" "$work/out" | sort | uniq -c | awk '{ print $1 }' | xargs
+}
 if [ "$(nproc)" -ge 2 ]; then
-    run_limited 30 "$keelrun" $ob1 --simulate 2x1 --bind-to core "$work/bound"
-    is "spawned ranks are bound to free cores" "0 2 2" \
-        "$code $(grep "^bound to" "$work/out" | sort | uniq -c | awk '{ print $1 }' | xargs)"
+    run_limited 30 "$keelrun" $ob1 --simulate 2x1 --bind-to core "$work/bound_names"
+    is "spawned ranks are bound to free cores" "0 2 2" "$code $(sharers)"
+    run_limited 30 "$keelrun" $ob1 --simulate 2x2 -n 1 "$work/spawn_info" 2 bind_to=core host=node1 program="$work/bound_info"
+    is "spawned ranks of a job that is not bound are bound to cores" "0 1 1" "$code $(sharers)"
+    run_limited 30 "$keelrun" $ob1 --simulate 2x2 -n 1 "$work/spawn_info" 1 map_by=slot:PE=2 program="$work/bound_info"
+    is "a spawned rank of a job that is not bound has two processors" "0 2" \
+        "$code $(expand "$(sed -n 's/^bound to[[:space:]]*//p' "$work/out")" | wc -w)"
 else
     skip "spawned ranks are bound to free cores" "one processor"
 fi
@@ -157,7 +168,6 @@ refuses()
 }
 refuses "host elsewhere is none of the nodes of this job" 1 host=elsewhere
 refuses "there is room for 3 of 4 ranks" 4 npernode=1
-refuses "bind_to=core: the job's ranks are not bound, so none can be \\(--bind-to\\)" 1 bind_to=core
 refuses "mapper=x: this info key is not supported; .*" 1 mapper=x
 passes "$ob1 -n 1 --oversubscribe" 1 1 "spawn twice"
 cat >"$work/spawn_try.c" <<'END'

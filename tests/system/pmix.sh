@@ -61,6 +61,39 @@ done
 run_limited 40 "$keelrun" --simulate 3x1 --mca routed_radix 1 -n 1 "$clients/spawn" "$clients/spawn"
 is "spawn, on nodes without a daemon" "0 child: 2 ranks passed spawn: 1 ranks passed" \
     "$code $(sort "$work/out" | tr '\n' ' ' | sed 's/ $//')"
+# bound_by OPTION... -- COUNT [ATTRIBUTE=VALUE...]: for each rank that is spawned on node1, how many processors
+# it may use, and whether its cpuset says the same.
+bound_by()
+{
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    run_limited 30 "$keelrun" --simulate 2x2 -n 1 "${options[@]}" \
+        "$clients/spawn_where" "$2" "$KEEL_TEST_BUILDDIR/tests/system/places" pmix.host=node1 "${@:3}"
+    echo "$code" "$(sed -n 's/^rank=.* cpuset=\([^ ]*\) .* affinity=\([^ ]*\)$/\1 \2/p' "$work/out" | sort |
+        while read -r cpuset affinity; do
+            [ "$cpuset" = none ] || [ "$(expand "${cpuset#hwloc:}" | tr ' ' ,)" != "$affinity" ] || cpuset=same
+            echo "$(echo "$affinity" | tr , '\n' | wc -l) $cpuset"
+        done | xargs)"
+}
+processors=$(nproc)
+if [ "$processors" -ge 2 ]; then
+    is "spawned by a job that is not bound: not bound" "0 $processors none $processors none" "$(bound_by -- 2)"
+    is "spawned by a job that is not bound, to cores" "0 1 same 1 same" "$(bound_by -- 2 pmix.bindto=core)"
+    ok "to cores: each has its own" [ "$(grep -c '^rank=.* affinity=' "$work/out")" = \
+        "$(sed -n 's/^rank=.* affinity=//p' "$work/out" | sort -u | wc -l)" ]
+    is "spawned with processors of their own" "0 1 same 1 same" "$(bound_by -- 2 pmix.mapby=PE=1)"
+    is "spawned with two processors" "0 2 same" "$(bound_by -- 1 pmix.mapby=slot:PE=2)"
+    is "spawned with two processors, by a job that is not bound, as it says" "0 2 same" \
+        "$(bound_by --bind-to none -- 1 pmix.mapby=slot:PE=2)"
+    is "spawned by a job that is bound: bound" "0 1 same 1 same" "$(bound_by --bind-to core -- 2)"
+    is "spawned by a job that is bound, not bound" "0 $processors none $processors none" \
+        "$(bound_by --bind-to core -- 2 pmix.bindto=none)"
+else
+    skip "spawned ranks are bound" "one processor"
+fi
 run_limited 20 "$keelrun" --simulate 3x2 "$clients/died"
 is "a rank dies: exit code" 137 "$code"
 is "a rank dies: all others hear of it" "5 PROC-ABORTED of rank 5" \

@@ -182,10 +182,10 @@ static int add_programs(struct hnp *hnp, const struct spawned *spawned)
 static int add_ranks(struct hnp *hnp, const struct spawned *spawned)
 {
     struct job_plan *plan = &hnp->plan;
-    if (!job_plan_reserve(plan, spawned->count, plan->cpus)) {
+    if (!job_plan_reserve(plan, spawned->count)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    for (uint32_t i = 0; plan->cpus && i < spawned->count; i++) {
+    for (uint32_t i = 0; i < spawned->count; i++) {
         plan->cpus[spawned->first + i] = strdup(spawned->cpus[i]);
         plan->cpus[spawned->first + i + 1] = NULL;
         if (!plan->cpus[spawned->first + i]) {

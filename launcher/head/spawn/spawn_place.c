@@ -98,13 +98,21 @@ static int take_host(struct placing *placing, const char *words)
     return status;
 }
 
-/* The words of --map-by, but for those that name a file. key, value: where they come from. */
+/* The words of --map-by, but for those that name a file; PE=n among them binds. key, value: where
+ * they come from. */
 static int map_by(struct placing *placing, const char *words, const char *key, const char *value)
 {
     char why[320];
     int oversubscribe = 0;
     struct placement *placement = &placing->wish.placement;
+    uint32_t inherited = placement->cpus_per_rank;
+    placement->cpus_per_rank = 0;
     int status = placement_map_by(placement, words, &oversubscribe, why, sizeof(why));
+    if (placement->cpus_per_rank) {
+        placement->bind_given = false;
+    } else {
+        placement->cpus_per_rank = inherited;
+    }
     if (status == ORTE_SUCCESS && placement->map_by >= MAP_BY_SEQ) {
         snprintf(why, sizeof(why), "seq and rankfile are for keelrun alone");
         status = ORTE_ERR_NOT_SUPPORTED;
@@ -172,17 +180,12 @@ static int take_rank_by(struct placing *placing, const char *words)
     return settle(placing, status, "rank_by", words, why);
 }
 
-/* Where no rank of the job is bound, its daemons expect none that is. */
 static int take_bind_to(struct placing *placing, const char *words)
 {
     char why[320] = "";
     struct placement *placement = &placing->wish.placement;
     int status = placement_bind_to(placement, words, why, sizeof(why));
     placement->bind_given = true;
-    if (status == ORTE_SUCCESS && placement->bind && !placing->plan.cpus) {
-        snprintf(why, sizeof(why), "the job's ranks are not bound, so none can be (--bind-to)");
-        status = ORTE_ERR_NOT_SUPPORTED;
-    }
     return settle(placing, status, "bind_to", words, why);
 }
 
@@ -282,6 +285,11 @@ static void inherit(struct placing *placing, uint32_t parent)
     placement.ranks = NULL;
     placement.rank_count = 0;
     placement.bind &= placement.map_by != MAP_BY_RANKFILE;
+    if (placing->plan.binding_dropped) {
+        placement.bind = false;
+        placement.bind_given = true;
+        placement.cpus_per_rank = 0;
+    }
     if (placement.map_by >= MAP_BY_SEQ) {
         placement.map_by = MAP_BY_SLOT;
     }
@@ -380,10 +388,10 @@ static int place_all(struct placing *placing, const struct spawned *spawned,
 
 /* --- all of it --- */
 
-/* malloc'd; NULL: no memory, or nothing to copy. */
+/* malloc'd; NULL: no memory. */
 static void *copy(const void *array, size_t size)
 {
-    void *made = array ? malloc(size + 1) : NULL;
+    void *made = malloc(size + 1);
     if (made) {
         memcpy(made, array, size);
     }
@@ -412,8 +420,8 @@ static bool begin(struct placing *placing)
         uint32_t daemon = hnp->daemon_of_node[node];
         placing->lost[node] = daemon != NO_DAEMON && !hnp_peer_lives(hnp, daemon);
     }
-    return plan->node_of && plan->app_of && plan->local_rank_of && (plan->cpus || !job->cpus) &&
-           placing->lost && placing->closed && placing->limits && placing->row;
+    return plan->node_of && plan->app_of && plan->local_rank_of && plan->cpus && placing->lost &&
+           placing->closed && placing->limits && placing->row;
 }
 
 /* The ranks behind the job's. */
@@ -424,12 +432,9 @@ static int take(struct placing *placing, struct spawned *spawned)
     spawned->node_of = copy(plan->node_of + first, size);
     spawned->app_of = copy(plan->app_of + first, size);
     spawned->local_rank_of = copy(plan->local_rank_of + first, size);
-    if (plan->cpus) {
-        spawned->cpus = copy(plan->cpus + first, (spawned->count + 1) * sizeof(char *));
-        plan->rank_count = spawned->cpus ? (uint32_t) first : plan->rank_count;
-    }
-    return spawned->node_of && spawned->app_of && spawned->local_rank_of &&
-                   (spawned->cpus || !plan->cpus)
+    spawned->cpus = copy(plan->cpus + first, (spawned->count + 1) * sizeof(char *));
+    plan->rank_count = spawned->cpus ? (uint32_t) first : plan->rank_count;
+    return spawned->node_of && spawned->app_of && spawned->local_rank_of && spawned->cpus
                ? ORTE_SUCCESS
                : ORTE_ERR_OUT_OF_RESOURCE;
 }

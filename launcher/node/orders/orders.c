@@ -39,10 +39,10 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
 {
     int status = job_map_pack(buffer, &launch->map);
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "ccccuuuuuu", launch->yield, launch->pty, launch->merge_stderr,
-                            (uint8_t) (launch->cpus != NULL), launch->input_first,
-                            launch->input_count, (uint32_t) launch->window.rows,
-                            (uint32_t) launch->window.columns, launch->universe, launch->app_count);
+        status =
+            proto_pack(buffer, "cccuuuuuu", launch->yield, launch->pty, launch->merge_stderr,
+                       launch->input_first, launch->input_count, (uint32_t) launch->window.rows,
+                       (uint32_t) launch->window.columns, launch->universe, launch->app_count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
         status = launch_app_pack(buffer, &launch->apps[i]);
@@ -50,10 +50,7 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
     if (status == OPAL_SUCCESS) {
         status = opal_dss.pack(buffer, launch->app_of, (int32_t) launch->map.size, OPAL_UINT32);
     }
-    if (status == OPAL_SUCCESS && launch->cpus) {
-        status = proto_pack_strings(buffer, launch->cpus);
-    }
-    return status;
+    return status == OPAL_SUCCESS ? proto_pack_strings(buffer, launch->cpus) : status;
 }
 
 static int apps_unpack(opal_buffer_t *buffer, struct launch *launch, uint32_t count)
@@ -99,11 +96,11 @@ int launch_cpus_unpack(opal_buffer_t *buffer, uint32_t count, char ***cpus)
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
 {
     struct launch read = {0};
-    uint8_t yield, pty, merge, bound;
+    uint8_t yield, pty, merge;
     uint32_t app_count, rows, columns;
     int status = job_map_unpack(buffer, &read.map);
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "ccccuuuuuu", &yield, &pty, &merge, &bound, &read.input_first,
+        status = proto_unpack(buffer, "cccuuuuuu", &yield, &pty, &merge, &read.input_first,
                               &read.input_count, &rows, &columns, &read.universe, &app_count);
     }
     if (status == OPAL_SUCCESS && !window_make(&read.window, rows, columns)) {
@@ -118,7 +115,7 @@ int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
     if (status == OPAL_SUCCESS) {
         status = app_of_unpack(buffer, &read);
     }
-    if (status == OPAL_SUCCESS && bound) {
+    if (status == OPAL_SUCCESS) {
         status = launch_cpus_unpack(buffer, read.map.size, &read.cpus);
     }
     if (status != OPAL_SUCCESS) {

@@ -117,7 +117,7 @@ struct launch {
     uint32_t app_count;
     uint32_t *app_of; /* owned, by rank */
     char **cpus; /* owned, NULL-ended, by rank: the kernel's numbers of the processors that it is
-                  * bound to, "0,2-5"; "": it is not bound; NULL: no rank is */
+                  * bound to, "0,2-5"; "": it is not bound */
     bool yield, pty;
     bool merge_stderr;                 /* their stderr is their stdout */
     uint32_t input_first, input_count; /* the ranks that get standard input */

@@ -62,9 +62,6 @@ int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
     int status = proto_pack(buffer, "uuuuuu", spawned->number, spawned->parent, spawned->first,
                             spawned->count, spawned->app_first, spawned->app_count);
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "c", (uint8_t) (spawned->cpus != NULL));
-    }
-    if (status == OPAL_SUCCESS) {
         status = nodes_pack(buffer, spawned);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->app_count; i++) {
@@ -74,7 +71,7 @@ int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
         status = proto_pack(buffer, "uuu", spawned->app_of[i], spawned->node_of[i],
                             spawned->local_rank_of[i]);
     }
-    if (status == OPAL_SUCCESS && spawned->cpus) {
+    if (status == OPAL_SUCCESS) {
         status = proto_pack_strings(buffer, spawned->cpus);
     }
     return status == OPAL_SUCCESS ? proto_pack_strings(buffer, spawned->puts) : status;
@@ -99,9 +96,8 @@ static int allocate(opal_buffer_t *buffer, struct spawned *spawned)
 int spawned_unpack(opal_buffer_t *buffer, struct spawned *out)
 {
     struct spawned read = {0};
-    uint8_t bound;
-    int status = proto_unpack(buffer, "uuuuuuc", &read.number, &read.parent, &read.first,
-                              &read.count, &read.app_first, &read.app_count, &bound);
+    int status = proto_unpack(buffer, "uuuuuu", &read.number, &read.parent, &read.first,
+                              &read.count, &read.app_first, &read.app_count);
     if (status != OPAL_SUCCESS) {
         return status;
     }
@@ -116,7 +112,7 @@ int spawned_unpack(opal_buffer_t *buffer, struct spawned *out)
         status =
             proto_unpack(buffer, "uuu", &read.app_of[i], &read.node_of[i], &read.local_rank_of[i]);
     }
-    if (status == OPAL_SUCCESS && bound) {
+    if (status == OPAL_SUCCESS) {
         status = launch_cpus_unpack(buffer, read.count, &read.cpus);
     }
     if (status == OPAL_SUCCESS) {
@@ -155,8 +151,7 @@ uint32_t launch_daemon_of(const struct launch *launch, const struct spawned *spa
 
 bool launch_fits(const struct launch *launch, const struct spawned *spawned)
 {
-    if (!spawned->cpus != !launch->cpus || spawned->first != launch->map.size ||
-        spawned->node_first != launch->map.node_count ||
+    if (spawned->first != launch->map.size || spawned->node_first != launch->map.node_count ||
         spawned->node_count > NODES_MAX - launch->map.node_count ||
         spawned->app_first != launch->app_count || spawned->parent >= launch->map.size ||
         spawned->count > UINT32_MAX - spawned->first ||
@@ -216,19 +211,17 @@ static int inherit(struct launch_app *app, const struct launch_app *parent)
 static bool grow_cpus(struct launch *launch, uint32_t count)
 {
     size_t size = ((size_t) launch->map.size + count + 1) * sizeof(*launch->cpus);
-    char **cpus = launch->cpus ? realloc(launch->cpus, size) : NULL;
+    char **cpus = realloc(launch->cpus, size);
     launch->cpus = cpus ? cpus : launch->cpus;
-    return cpus || !launch->cpus;
+    return cpus;
 }
 
 static void take_cpus(struct launch *launch, struct spawned *spawned)
 {
-    if (launch->cpus) {
-        memcpy(launch->cpus + launch->map.size, spawned->cpus,
-               ((size_t) spawned->count + 1) * sizeof(*spawned->cpus));
-        free(spawned->cpus);
-        spawned->cpus = NULL;
-    }
+    memcpy(launch->cpus + launch->map.size, spawned->cpus,
+           ((size_t) spawned->count + 1) * sizeof(*spawned->cpus));
+    free(spawned->cpus);
+    spawned->cpus = NULL;
 }
 
 /* The names of the nodes and of those that are added, which are moved; NULL: no memory. */

@@ -186,7 +186,7 @@ static void add_process(struct keys *keys, const struct pmix_job *job, const str
     add_u32(&process, PMIX_NODEID, maps->number[map->node_of[rank]]);
     add_text(&process, PMIX_HOSTNAME, map->node_names[map->node_of[rank]]);
     add_u32(&process, PMIX_REINCARNATION, 0);
-    if (job->cpus && job->cpus[rank][0] && module_is_local(job, rank)) {
+    if (job->cpus[rank][0] && module_is_local(job, rank)) {
         add_binding(&process, job->cpus[rank]);
     }
     add_keys(keys, PMIX_PROC_INFO_ARRAY, &process);

@@ -758,7 +758,6 @@ static bool bind_all(struct naive *naive)
     }
     any &= own && placement->map_by == MAP_BY_RANKFILE ? true : placement->bind;
     if (!own && !placement->bind_given && !placement->bind) {
-        naive->binds = placement->cpu_set;
         for (uint32_t i = 0; placement->cpu_set && i < naive->count; i++) {
             naive->ranks[i].bound = naive->nodes[naive->ranks[i].node].usable;
         }
@@ -766,7 +765,6 @@ static bool bind_all(struct naive *naive)
     }
     bool binds = own ? any : placement->bind;
     naive->dropped = binds && is_dropped(naive);
-    naive->binds = binds && !naive->dropped;
     for (uint32_t i = 0; binds && !naive->dropped && i < naive->count; i++) {
         naive->ranks[i].bound = own ? naive->ranks[i].own : 0;
         if (!own && !naive_bind_one(naive, &naive->ranks[i], placement->bind_level)) {

@@ -44,8 +44,7 @@ struct naive {
     struct naive_rank placed[NAIVE_RANKS]; /* in the order of mapping */
     struct naive_rank ranks[NAIVE_RANKS];  /* by number */
     uint32_t count, numbered;
-    bool binds;              /* the job's ranks are bound, those that can be */
-    bool dropped;            /* they are not, for the job is oversubscribed by default */
+    bool dropped;            /* the ranks are not bound, for the job is oversubscribed by default */
     uint32_t first, unbound; /* of the ranks that are added */
 };
 

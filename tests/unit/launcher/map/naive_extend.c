@@ -14,7 +14,7 @@ static void take_rank(struct naive *naive, const struct naive_rank *rank)
     uint32_t object_count = naive_objects_of(node, naive_map_level(placement), objects);
     for (uint32_t i = 0; i < count; i++) {
         bool lowest = !(processors[i] & node->taken) && more < placement->cpus_per_rank;
-        if (rank->bound ? (processors[i] & rank->bound) != 0 : lowest) {
+        if (rank->bound ? (processors[i] & rank->bound) != 0 : lowest && !placement->bind) {
             node->taken |= processors[i];
             more++;
         }
@@ -31,7 +31,7 @@ static bool bind_added(struct naive *naive)
 {
     const struct placement *placement = &naive->request->placement;
     bool right = true;
-    for (uint32_t i = naive->first; i < naive->numbered && naive->binds && right; i++) {
+    for (uint32_t i = naive->first; i < naive->numbered && right; i++) {
         struct naive_rank *rank = &naive->ranks[i];
         if (placement->cpus_per_rank) {
             rank->bound = placement->bind ? rank->own : 0;

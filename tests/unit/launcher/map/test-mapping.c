@@ -155,8 +155,7 @@ static void describe(const struct job_plan *plan, const struct run_request *requ
                 fprintf(out, "%s%s%u", local ? "" : plan->nodes[node].name, " ", rank);
                 fprintf(out, request->app_count > 1 ? "/%s" : "",
                         request->apps[plan->app_of[rank]].argv[0]);
-                fprintf(out, plan->cpus && plan->cpus[rank][0] ? "=%s" : "",
-                        plan->cpus ? plan->cpus[rank] : "");
+                fprintf(out, plan->cpus[rank][0] ? "=%s" : "", plan->cpus[rank]);
                 fputs(plan->local_rank_of[rank] == local++ ? "" : " (its local rank is wrong)",
                       out);
             }

@@ -86,12 +86,13 @@ END_TEST
 
 START_TEST(test_a_job_that_is_not_bound)
 {
+    char *not_bound[] = {(char *) "", NULL};
     begin(DISPLAY_BIND, false);
-    plan.cpus = NULL;
+    plan.cpus = not_bound;
     plan.rank_count = 1;
     end_with("rank 0 on beta: not bound\n");
     begin(DISPLAY_BIND, true);
-    plan.cpus = NULL;
+    plan.cpus = not_bound;
     plan.rank_count = 1;
     end_with("{\"ranks\": [\n"
              "  {\"rank\": 0, \"node\": \"beta\", \"local_rank\": 0, \"program\": 0, "

@@ -18,6 +18,7 @@ static const uint32_t slots[NODES] = {3, 2, 1, 9};
 static uint32_t node_of[] = {0, 0, 1, 2};
 static uint32_t app_of[] = {0, 0, 0, 0}, local_rank_of[] = {0, 1, 0, 0};
 static bool ended[] = {true, false, false, false};
+static char not_bound[] = "", *no_cpus[] = {not_bound, not_bound, not_bound, not_bound, NULL};
 static struct app_request parent;
 static uint32_t daemon_of_node[NODES] = {0, 1, 2, 3};
 static struct map_node nodes[NODES];
@@ -42,7 +43,8 @@ static void set_up(void)
                                 .rank_count = 4,
                                 .node_of = node_of,
                                 .app_of = app_of,
-                                .local_rank_of = local_rank_of},
+                                .local_rank_of = local_rank_of,
+                                .cpus = no_cpus},
                        .request = {.apps = &parent, .app_count = 1},
                        .dvm = {.daemons = daemons, .count = NODES},
                        .daemon_of_node = daemon_of_node,
@@ -240,7 +242,7 @@ START_TEST(test_what_is_not_known_is_refused)
     ck_assert_str_eq(lacks, "012");
     refused("the processors of node n1 are not known", "1 map_by=core host=n1");
     ck_assert_str_eq(lacks, "1");
-    refused("bind_to=core: the job's ranks are not bound", "1 bind_to=core");
+    refused("the processors of node n0 are not known", "1 bind_to=core");
     refused("bind_to=corr: 'corr': ", "1 bind_to=corr");
     refused("rank_by=nod: 'nod': ", "1 rank_by=nod");
     refused("mapper=x: this info key is not supported", "1 mapper=x");
@@ -268,21 +270,30 @@ static void set_up_bound(void)
     hnp.request.placement.bind_level = TOPO_CORE;
 }
 
-static void check_cpus(const char *expected, const char *key)
+/* As many ranks as are expected, on n1. */
+static void check_cpus(const char *expected, const char *words)
 {
-    struct spawned spawned = {.first = 4, .app_first = 1, .app_count = 1, .count = 3};
-    char got[64] = "", *info[] = {(char *) "host=n1", (char *) (uintptr_t) key, NULL};
+    struct spawned spawned = {.first = 4, .app_first = 1, .app_count = 1};
+    char got[64] = "", **info = NULL, text[128], *rest;
     struct node_set unknown = {0};
-    struct spawn_program program = {.count = 3, .info = info};
+    for (const char *at = expected; *at; at++) {
+        spawned.count += *at == ';';
+    }
+    snprintf(text, sizeof(text), "host=n1 %s", words ? words : "");
+    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        ck_assert(strings_add(&info, strdup(word)));
+    }
+    struct spawn_program program = {.count = spawned.count, .info = info};
     spawned.apps = calloc(1, sizeof(*spawned.apps));
     ck_assert_msg(spawn_place(&hnp, &spawned, &program, &unknown, reason, sizeof(reason)) ==
                       ORTE_SUCCESS,
-                  "%s", reason);
-    for (uint32_t i = 0; i < 3; i++) {
+                  "%s: %s", words, reason);
+    for (uint32_t i = 0; i < spawned.count; i++) {
         strcat(strcat(got, spawned.cpus[i]), ";");
     }
-    ck_assert_str_eq(got, expected);
+    ck_assert_msg(strcmp(got, expected) == 0, "%s: %s, not %s", words, got, expected);
     spawned_fini(&spawned);
+    strings_free(info);
 }
 
 START_TEST(test_ranks_are_bound_to_free_objects)
@@ -296,6 +307,60 @@ START_TEST(test_ranks_are_bound_to_free_objects)
     check_cpus(";;;", "bind_to=none");
     check_cpus("0-1;0-1;0-1;", "bind_to=package:overload-allowed");
     hnp.request.placement.map_by = MAP_BY_RANKFILE;
+    check_cpus(";;;", NULL);
+    topo_fini(&topo);
+    tear_down();
+}
+END_TEST
+
+static void set_up_not_bound(void)
+{
+    set_up_bound();
+    hnp.plan.cpus = no_cpus;
+    hnp.request.placement.bind = false;
+}
+
+START_TEST(test_a_job_that_is_not_bound)
+{
+    set_up_not_bound();
+    check_cpus(";;;", NULL);
+    check_cpus("0;1;;", "bind_to=core");
+    ck_assert_msg(strstr(reason, "1 of 3 ranks are not bound"), "%s", reason);
+    check_cpus("0;1;0;", "bind_to=core:overload-allowed");
+    check_cpus("0-1;0-1;0-1;", "map_by=PE=2 bind_to=core:overload-allowed");
+    topo_fini(&topo);
+    tear_down();
+}
+END_TEST
+
+/* --bind-to none is keelrun's word for its own ranks; that of a spawn is the spawn's. */
+START_TEST(test_processors_are_asked_for)
+{
+    set_up_not_bound();
+    hnp.request.placement.bind_given = true;
+    check_cpus("0-1;", "map_by=slot:PE=2");
+    check_cpus("0-1;", "map_by=package:PE=2");
+    check_cpus("0;1;", "map_by=PE=1");
+    check_cpus(";", "map_by=PE=1 bind_to=none"); /* its other processor is the living rank's */
+    refused("there is room for 1 of 2 ranks", "2 host=n1 map_by=PE=2");
+    refused("bind_to=package: --bind-to package: with PE=2 ranks are bound",
+            "1 host=n1 map_by=PE=2 bind_to=package");
+    topo_fini(&topo);
+    tear_down();
+}
+END_TEST
+
+/* keelrun has said that the job is not bound, for it has more ranks than processors. */
+START_TEST(test_a_job_whose_binding_was_dropped)
+{
+    set_up_not_bound();
+    hnp.plan.binding_dropped = true;
+    hnp.request.placement.bind = true;
+    check_cpus(";;;", NULL);
+    check_cpus(";", "map_by=core");
+    check_cpus("0;1;", "bind_to=core");
+    check_cpus("0-1;", "map_by=slot:PE=2");
+    hnp.request.placement.cpus_per_rank = 1;
     check_cpus(";;;", NULL);
     topo_fini(&topo);
     tear_down();
@@ -317,4 +382,6 @@ END_TEST
 
 UNIT_MAIN("spawn_place", test_by_slot, test_map_by, test_the_jobs_mapping_is_inherited, test_hosts,
           test_idle_nodes, test_hostfiles, test_what_is_not_known_is_refused,
-          test_ranks_are_bound_to_free_objects, test_processors_of_their_own)
+          test_ranks_are_bound_to_free_objects, test_a_job_that_is_not_bound,
+          test_processors_are_asked_for, test_a_job_whose_binding_was_dropped,
+          test_processors_of_their_own)

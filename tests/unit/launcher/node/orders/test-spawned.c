@@ -40,6 +40,7 @@ static struct launch two_ranks(void)
         .apps = calloc(2, sizeof(*launch.apps)),
         .app_count = 2,
         .app_of = numbers(0, 1, 0),
+        .cpus = strings("", ""),
     };
     launch.apps[0] = (struct launch_app){strings("one", NULL), strings(NULL, NULL), NULL, NULL};
     launch.apps[1] =
@@ -62,7 +63,9 @@ static struct spawned three_more(void)
         .app_of = numbers(2, 2, 2),
         .node_of = numbers(0, 1, 0),
         .local_rank_of = numbers(1, 1, 2),
+        .cpus = strings("2", ""),
     };
+    ck_assert(strings_add(&spawned.cpus, strdup("3")));
     spawned.apps[0] =
         (struct launch_app){strings("three", NULL), strings("B=2", "C=2"), NULL, NULL};
     return spawned;
@@ -79,6 +82,7 @@ static void launch_free(struct launch *launch)
     free(launch->map.daemon_of_node);
     free(launch->map.node_of);
     free(launch->map.local_rank_of);
+    strings_free(launch->cpus);
 }
 
 /* The same, the last one on a node that the job does not have. */
@@ -132,24 +136,17 @@ START_TEST(grown)
 }
 END_TEST
 
+/* Ranks that are bound join others, and ranks that are not. */
 START_TEST(bindings)
 {
     struct launch launch = two_ranks();
     struct spawned spawned = three_more();
-    spawned.cpus = strings("2", "3"); /* of a job that is not bound */
-    ck_assert_int_eq(launch_extend(&launch, &spawned), ORTE_ERR_BAD_PARAM);
-    strings_free(spawned.cpus);
-    spawned.cpus = NULL;
-    launch.cpus = strings("0", "1");
-    ck_assert_int_eq(launch_extend(&launch, &spawned), ORTE_ERR_BAD_PARAM);
-    spawned.cpus = strings("2", "3");
-    ck_assert(strings_add(&spawned.cpus, strdup("")));
     ck_assert_int_eq(launch_extend(&launch, &spawned), ORTE_SUCCESS);
     ck_assert_uint_eq(strings_count(launch.cpus), RANKS + ADDED);
-    ck_assert_str_eq(launch.cpus[1], "1");
-    ck_assert_str_eq(launch.cpus[3], "3");
-    ck_assert_str_eq(launch.cpus[4], "");
-    strings_free(launch.cpus);
+    ck_assert_str_eq(launch.cpus[1], "");
+    ck_assert_str_eq(launch.cpus[2], "2");
+    ck_assert_str_eq(launch.cpus[3], "");
+    ck_assert_str_eq(launch.cpus[4], "3");
     spawned_fini(&spawned);
     launch_free(&launch);
 }
@@ -220,11 +217,20 @@ START_TEST(order)
     ck_assert_mem_eq(read.node_of, spawned.node_of, ADDED * sizeof(*read.node_of));
     ck_assert_str_eq(read.apps[0].env[1], "C=2");
     ck_assert_str_eq(strings_value(read.puts, "port"), "p q");
+    ck_assert_str_eq(read.cpus[0], "2");
+    ck_assert_str_eq(read.cpus[1], "");
     spawned_fini(&read);
     OBJ_RELEASE(buffer);
 
+    free(spawned.cpus[2]); /* one rank's are missing */
+    spawned.cpus[2] = NULL;
+    buffer = OBJ_NEW(opal_buffer_t);
+    ck_assert_int_eq(spawned_pack(buffer, &spawned), OPAL_SUCCESS);
+    ck_assert_int_eq(spawned_unpack(buffer, &read), ORTE_ERR_VALUE_OUT_OF_BOUNDS);
+    OBJ_RELEASE(buffer);
+
     /* more ranks than there are bytes for */
-    buffer = proto_new_bare("uuuuuuc", 1u, 1u, 2u, 1u << 19, 2u, 1u, 0);
+    buffer = proto_new_bare("uuuuuu", 1u, 1u, 2u, 1u << 19, 2u, 1u);
     ck_assert_int_eq(spawned_unpack(buffer, &read), ORTE_ERR_VALUE_OUT_OF_BOUNDS);
     OBJ_RELEASE(buffer);
     spawned_fini(&spawned);
