@@ -35,7 +35,8 @@ struct agent {
     char *host; /* owned */
     enum agent_state state;
     uint32_t retries;
-    bool late; /* it was ended because it took too long */
+    uint64_t until_us; /* it may try; 0: it has not begun, or there is no limit */
+    bool late;         /* it was ended because it took too long */
     struct backoff backoff;
     struct loop_timer timer; /* TRIES: the limit; RESTS: the next try */
     struct said said;
@@ -126,7 +127,9 @@ static void run(struct agent *agent)
     };
     enter(agent, AGENT_TRIES);
     if (agents->limit_us > 0) {
-        loop_timer_start(&agent->timer, agents->limit_us);
+        uint64_t now = clock_us();
+        agent->until_us = agent->until_us ? agent->until_us : now + agents->limit_us;
+        loop_timer_start(&agent->timer, agent->until_us > now ? agent->until_us - now : 0);
     }
     int error = words ? agent_run(agents->shepherd, AGENT_ID(agent->vpid), &command) : -ENOMEM;
     if (error < 0) {
@@ -177,13 +180,18 @@ static bool may_retry(const struct agent *agent, int wait_status)
            !agent->agents->stopped && agent->retries < agent->agents->retries;
 }
 
-static void retry(struct agent *agent)
+/* False: its time would be over. */
+static bool retry(struct agent *agent)
 {
-    struct agents *agents = agent->agents;
+    uint64_t pause_us = backoff_next(&agent->backoff, &agent->agents->chance);
+    if (agent->until_us > 0 && clock_us() + pause_us >= agent->until_us) {
+        return false;
+    }
     agent->retries++;
     said_fini(&agent->said);
     enter(agent, AGENT_RESTS);
-    loop_timer_start(&agent->timer, backoff_next(&agent->backoff, &agents->chance));
+    loop_timer_start(&agent->timer, pause_us);
+    return true;
 }
 
 static void explain(const struct agent *agent, int wait_status, char *why, size_t size)
@@ -253,9 +261,7 @@ void agents_exited(struct agents *agents, uint32_t id, int wait_status)
     if (agent->state != AGENT_TRIES) {
         return;
     }
-    if (may_retry(agent, wait_status)) {
-        retry(agent);
-    } else {
+    if (!may_retry(agent, wait_status) || !retry(agent)) {
         explain(agent, wait_status, why, sizeof(why));
         give_up(agent, why);
     }

@@ -17,7 +17,8 @@ struct agents_config {
     char *const *program; /* the daemon's, where it has to be quoted for the shell */
     uint32_t max;         /* at a time; 0: all */
     uint32_t retries;     /* of an agent that has ended with code 255: ssh did not get through */
-    uint64_t limit_us;    /* what an agent may take; 0: as long as its owner lets it */
+    uint64_t limit_us; /* what an agent may take, with all its retries; 0: as long as its owner lets
+                          it */
 };
 
 struct agents_owner {

@@ -27,7 +27,8 @@ int start_order_pack(opal_buffer_t *buffer, const struct start_order *order)
         status = proto_pack_strings(buffer, order->program);
     }
     if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "uuu", order->max, order->limit_ms, order->count);
+        status =
+            proto_pack(buffer, "uuuu", order->max, order->retries, order->limit_ms, order->count);
     }
     for (uint32_t i = 0; status == OPAL_SUCCESS && i < order->count; i++) {
         const struct start_node *node = &order->nodes[i];
@@ -75,7 +76,7 @@ int start_order_unpack(opal_buffer_t *buffer, struct start_order *order)
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "uuu", &read.max, &read.limit_ms, &count);
+        status = proto_unpack(buffer, "uuuu", &read.max, &read.retries, &read.limit_ms, &count);
     }
     if (status == OPAL_SUCCESS) {
         status = unpack_nodes(buffer, &read, count);
@@ -165,6 +166,7 @@ static int open_onward(struct daemon *daemon, struct start_order *order)
         .words = order->words,
         .program = order->program,
         .max = order->max,
+        .retries = order->retries,
         .limit_us = (uint64_t) order->limit_ms * 1000u,
     };
     struct onward *onward = calloc(1, sizeof(*onward));

@@ -20,7 +20,8 @@ struct start_order {
     char **words;      /* owned: the agent's */
     char **program;    /* owned: the daemon's */
     uint32_t max;      /* agents at a time; 0: all */
-    uint32_t limit_ms; /* what an agent may take */
+    uint32_t retries;  /* of each, as in struct agents_config */
+    uint32_t limit_ms; /* what an agent may take, with all of them */
     uint32_t count;
     struct start_node *nodes; /* owned */
 };

@@ -249,6 +249,7 @@ static int fill_order(const struct plm *plm, uint32_t head, struct start_order *
         .words = strings_copy(plm->rsh.remote.agent),
         .program = strings_copy(plm->rsh.remote.program),
         .max = (uint32_t) param_int(&params.max),
+        .retries = (uint32_t) param_int(&params.retries),
         .limit_ms = (uint32_t) (home_limit_us() / 1000u / ONWARD_SHARE),
         .nodes = calloc(end - head, sizeof(*order->nodes)),
     };

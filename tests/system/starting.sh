@@ -101,7 +101,7 @@ limited_number()
 not_onward()
 {
     echo 'echo "Permission denied (publickey)." >&2; exit 255' >depth_2
-    launch 'n[1-9]:1' --mca plm_tree 2 --mca plm_ssh_retries 3 --mca log_launcher_verbose 1 true
+    launch 'n[1-9]:1' --mca plm_tree 2 --mca log_launcher_verbose 1 true
     is "no node may start another: exit code" 0 "$code"
     is "no node may start another: each is tried once, then keelrun starts it" "1*9 2*6" "$(depths)"
     like "no node may start another: the log says why" err \
@@ -195,6 +195,11 @@ late_names()
     is "a name that comes late: exit code" 0 "$code"
     is "a name that comes late: three calls" 3 "$(grep -c '^n2 ' calls)"
     is "a name that comes late: not a word" "" "$(cat err)"
+    rmdir tried.*
+    launch 'n[1-9]:1' --mca plm_tree 2 --mca plm_ssh_retries 2 true
+    is "a name that comes late to a node that starts others: exit code" 0 "$code"
+    is "a name that comes late to a node that starts others: that node tries it again" "2 2 2" \
+        "$(sed -n 's/^n2 //p' calls | xargs)"
     rmdir tried.*
     launch 'n[1-2]:1' --mca plm_ssh_retries 1 true
     is "a name that comes too late: exit code" 125 "$code"

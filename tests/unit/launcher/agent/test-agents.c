@@ -201,6 +201,19 @@ START_TEST(test_not_for_ever)
 }
 END_TEST
 
+/* The pauses double from half a second: there is no time for them all. */
+START_TEST(test_not_beyond_its_limit)
+{
+    open_agents("echo no way >&2; exit 255", 1, 1000, 2500000);
+    begin(1);
+    run_until(&failures, 1);
+    ck_assert_uint_le(started, 4);
+    ck_assert_str_eq(why,
+                     "1: no way (the agent ended with code 255 before the daemon called home)");
+    close_agents();
+}
+END_TEST
+
 START_TEST(test_too_late)
 {
     open_agents("trap '' TERM; echo on my way >&2; while :; do sleep 1; done", 1, 1, 1500000);
@@ -271,5 +284,5 @@ START_TEST(test_nothing_to_run)
 END_TEST
 
 UNIT_MAIN("agents", test_how_it_is_called, test_so_many_at_a_time, test_one_that_fails_makes_room,
-          test_again_when_there_was_no_way, test_not_for_ever, test_too_late, test_no_home,
-          test_stopped, test_children, test_nothing_to_run)
+          test_again_when_there_was_no_way, test_not_for_ever, test_not_beyond_its_limit,
+          test_too_late, test_no_home, test_stopped, test_children, test_nothing_to_run)

@@ -14,7 +14,7 @@ static struct start_node nodes[] = {{2, (char *) "n2", (char *) "n2"},
 
 static struct start_order example(void)
 {
-    return (struct start_order){words, program, 64, 20000, 2, nodes};
+    return (struct start_order){words, program, 64, 3, 20000, 2, nodes};
 }
 
 static opal_buffer_t *packed(const struct start_order *order)
@@ -33,6 +33,7 @@ START_TEST(test_it_comes_back)
     ck_assert_ptr_null(read.words[2]);
     ck_assert_str_eq(read.program[0], "keeld");
     ck_assert_uint_eq(read.max, 64);
+    ck_assert_uint_eq(read.retries, 3);
     ck_assert_uint_eq(read.limit_ms, 20000);
     ck_assert_uint_eq(read.count, 2);
     ck_assert_uint_eq(read.nodes[1].vpid, 3);
@@ -72,7 +73,7 @@ START_TEST(test_what_makes_no_sense_is_refused)
     refused(&order);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct start_node node = bad[i];
-        order = (struct start_order){words, program, 1, 1, 1, &node};
+        order = (struct start_order){words, program, 1, 0, 1, 1, &node};
         refused(&order);
     }
 }
@@ -84,7 +85,7 @@ START_TEST(test_more_nodes_than_bytes)
     opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
     ck_assert_int_eq(proto_pack_strings(buffer, words), ORTE_SUCCESS);
     ck_assert_int_eq(proto_pack_strings(buffer, program), ORTE_SUCCESS);
-    ck_assert_int_eq(proto_pack(buffer, "uuu", 1u, 1u, UINT32_MAX), ORTE_SUCCESS);
+    ck_assert_int_eq(proto_pack(buffer, "uuuu", 1u, 0u, 1u, UINT32_MAX), ORTE_SUCCESS);
     ck_assert_int_eq(start_order_unpack(buffer, &read), ORTE_ERR_VALUE_OUT_OF_BOUNDS);
     OBJ_RELEASE(buffer);
     struct start_order order = example();
