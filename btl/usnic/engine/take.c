@@ -7,9 +7,10 @@
 #include <string.h>
 
 enum {
-    ACK_PACKETS = 16, /* are acknowledged at once, */
-    ACK_SHARE = 4,    /* and so is a part of the credit that was used */
-    BURST = 16        /* packets that one acknowledgement lets go */
+    ACK_PACKETS = 16,  /* are acknowledged at once, */
+    ACK_SHARE = 4,     /* and so is a part of the credit that was used */
+    BURST = 16,        /* packets that one acknowledgement lets go */
+    LATER_US = 1000000 /* by so much less, at most, was a packet under way than the one before it */
 };
 
 /* ---- what was acknowledged ---- */
@@ -176,6 +177,29 @@ static void note_stamp(struct usnic_engine *engine, struct usnic_flow *flow, uin
     flow->owed.stamp = stamp;
     flow->owed.stamp_us = engine->now_us;
     flow->owed.has_stamp = true;
+}
+
+/* The packet was sent after the last one that came. Stamps wrap within minutes: it cannot have been
+ * sent much later than it came later. */
+static bool was_sent_later(const struct usnic_engine *engine, const struct usnic_flow *flow,
+                           uint32_t stamp)
+{
+    const struct usnic_owed *owed = &flow->owed;
+    uint64_t most = (engine->now_us - owed->stamp_us + LATER_US) * USNIC_STAMPS_PER_US;
+    uint32_t later = stamp - owed->stamp;
+
+    return owed->has_stamp && later > 0 && later <= most;
+}
+
+/* The packet has come before. The sender is to hear of one that it sent again, not of a copy that
+ * the network or a stranger made. */
+static void take_again(struct usnic_engine *engine, struct usnic_flow *flow, uint32_t stamp)
+{
+    engine->counts.duplicates++;
+    if (was_sent_later(engine, flow, stamp)) {
+        note_stamp(engine, flow, stamp);
+    }
+    owe_at_once(engine, flow);
 }
 
 /* ---- what is in packets ---- */
@@ -358,9 +382,7 @@ static bool take_in_turn(struct usnic_engine *engine, struct usnic_flow *flow,
     case REORDER_KEPT:
         return keep(engine, flow, packet->size, header->stamp, flow->order.count != ranges);
     case REORDER_AGAIN:
-        engine->counts.duplicates++;
-        note_stamp(engine, flow, header->stamp);
-        owe_at_once(engine, flow);
+        take_again(engine, flow, header->stamp);
         return false;
     default: /* the sender hears by the echo that it is lost */
         engine->counts.dropped++;

@@ -1,5 +1,8 @@
 # tests of btl/usnic's engine
-check_PROGRAMS += tests/unit/btl/usnic/test-wire tests/unit/btl/usnic/test-window
+check_PROGRAMS += tests/unit/btl/usnic/test-wire tests/unit/btl/usnic/test-window \
+	tests/unit/btl/usnic/test-take
+tests_unit_btl_usnic_test_take_SOURCES = tests/unit/btl/usnic/test-take.c
+tests_unit_btl_usnic_test_take_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_wire_SOURCES = tests/unit/btl/usnic/test-wire.c
 tests_unit_btl_usnic_test_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_window_SOURCES = tests/unit/btl/usnic/test-window.c
