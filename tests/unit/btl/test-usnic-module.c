@@ -1,0 +1,82 @@
+/* A module on the loopback interface: its engine has the port's own buffers. */
+#include <base/settings/param.h>
+#include <btl/usnic/usnic.h>
+#include <tests/lib/unit.h>
+
+enum { BUFFERS = 16 /* of a socket */ };
+
+static opal_proc_t proc = {.proc_name = {.jobid = 1, .vpid = 0}, .hostname = "here"};
+
+static const opal_proc_t *me(void *host)
+{
+    (void) host;
+    return &proc;
+}
+
+static int put_card(void *host, const char *key, const void *data, size_t size)
+{
+    (void) host, (void) key, (void) data, (void) size;
+    return OPAL_SUCCESS;
+}
+
+static const struct keel_host_ops ops = {.me = me, .put_card = put_card};
+
+static struct usnic_module *module_open(int sockets)
+{
+    char reason[300] = "", channels[] = {(char) ('0' + sockets), '\0'};
+    size_t count;
+
+    ck_assert_int_eq(param_override("btl", "usnic"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("btl_usnic_if_include", "lo"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("btl_usnic_channels", channels), ORTE_SUCCESS);
+    ck_assert_int_eq(param_override("btl_usnic_rx_buffers", "16"), ORTE_SUCCESS);
+    ck_assert_msg(btl_open(&ops, NULL, reason, sizeof(reason)) == ORTE_SUCCESS, "%s", reason);
+    struct usnic_module *usnic = usnic_of(btl_modules(&count)[0]);
+    ck_assert_uint_eq(usnic->port.sockets, (size_t) sockets);
+    return usnic;
+}
+
+/* Whether a packet in this receive buffer is kept. */
+static bool is_kept(struct usnic_module *usnic, struct usnic_flow *flow, struct usnic_rx *rx,
+                    uint32_t sequence)
+{
+    const struct usnic_header header = {
+        .kind = USNIC_PACKET, .sequence = sequence, .delay = USNIC_NO_ECHO, .length = 8};
+
+    usnic_header_encode(rx->super.bytes, &header);
+    rx->packet.data = rx->super.bytes;
+    rx->packet.size = USNIC_HEADER_BYTES + 8;
+    return usnic_flow_received(&usnic->engine, flow, &rx->packet, usnic->now_us);
+}
+
+/* Resends go by the data socket: if early packets took all of its buffers, the one that they wait
+ * for would never come. */
+START_TEST(early_packets_leave_each_socket_half_of_its_buffers)
+{
+    struct usnic_module *usnic = module_open(_i);
+    const struct usnic_flow_params params = {.mtu = USNIC_SMALL_PACKET};
+    struct usnic_flow flow;
+    size_t kept = 0;
+
+    usnic_flow_open(&usnic->engine, &flow, &params, usnic->now_us);
+    for (uint32_t i = 0; i < BUFFERS; i++) {
+        struct fabric_rx *rx = fabric_receive_at(&usnic->port.receives[USNIC_SOCKET_DATA], i);
+        kept += is_kept(usnic, &flow, (struct usnic_rx *) (void *) rx, i + 1);
+    }
+    ck_assert_uint_eq(kept, BUFFERS / 2);
+    usnic_flow_close(&usnic->engine, &flow);
+    btl_close();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("usnic-module");
+    TCase *tcase = tcase_create("usnic-module");
+
+    unit_limit();
+    suite_add_tcase(suite, tcase);
+    tcase_add_loop_test(tcase, early_packets_leave_each_socket_half_of_its_buffers, 1,
+                        USNIC_SOCKETS + 1);
+    return unit_main(suite);
+}
