@@ -38,8 +38,7 @@ static bool is_quiet(mca_btl_base_module_t *btl)
     const struct usnic_module *usnic = usnic_of(btl);
 
     return usnic->outs.in_use == 0 && list_empty(&usnic->descs.done) &&
-           !rdma_am_active(usnic->am) && usnic->engine.flights == 0 &&
-           !usnic_engine_busy(&usnic->engine);
+           !rdma_am_active(usnic->am) && !usnic_engine_busy(&usnic->engine);
 }
 
 const struct btl_ext_ops usnic_ext = {

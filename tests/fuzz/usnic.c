@@ -203,14 +203,12 @@ static void open_flow(void)
 
 static void close_flow(void)
 {
-    struct usnic_message *message;
-
     if (!world.open) {
         return;
     }
     usnic_flow_close(&world.engine, &world.flow);
-    while ((message = usnic_flow_take_unsent(&world.flow))) {
-        struct mine *mine = container_of(message, struct mine, message);
+    for (struct list *link; (link = list_pop(&world.flow.queue));) {
+        struct mine *mine = container_of(link, struct mine, message.link);
         fuzz_check(mine->queued, "what comes back was queued");
         mine->queued = false;
     }

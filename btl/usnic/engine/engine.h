@@ -113,10 +113,8 @@ uint64_t usnic_engine_due(const struct usnic_engine *engine);
 void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
                      const struct usnic_flow_params *params, uint64_t now_us);
 /* Drops what was sent and not acknowledged, and what came early. The flow is forgotten: nothing is
- * called for it any more. What was queued and not packed is left to usnic_flow_take_unsent. */
+ * called for it any more. What was queued and not packed stays in its queue. */
 void usnic_flow_close(struct usnic_engine *engine, struct usnic_flow *flow);
-/* NULL: there is none. */
-struct usnic_message *usnic_flow_take_unsent(struct usnic_flow *flow);
 /* For packets made from now on. A path that turns out to be narrower loses those made before, */
 void usnic_flow_set_mtu(struct usnic_flow *flow, size_t mtu);
 /* of which the largest has so many bytes. */

@@ -118,13 +118,6 @@ void usnic_flow_close(struct usnic_engine *engine, struct usnic_flow *flow)
     give_back(engine, flow);
 }
 
-struct usnic_message *usnic_flow_take_unsent(struct usnic_flow *flow)
-{
-    struct list *link = list_pop(&flow->queue);
-
-    return link ? container_of(link, struct usnic_message, link) : NULL;
-}
-
 void usnic_flow_fail(struct usnic_engine *engine, struct usnic_flow *flow, const char *why)
 {
     if (!flow->failed) {

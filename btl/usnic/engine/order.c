@@ -6,7 +6,6 @@
 
 void usnic_order_init(struct usnic_order *order, uint32_t first)
 {
-    order->kept = 0;
     order->count = 0;
     reorder_init(&order->reorder, UINT32_MAX, USNIC_WINDOW_PACKETS - 1, first);
 }
@@ -82,7 +81,6 @@ static enum reorder_verdict keep(struct usnic_order *order, struct usnic_packet 
     enum reorder_verdict verdict = reorder_put(&order->reorder, &packet->frame, sequence);
     if (verdict == REORDER_KEPT) {
         add(order, at, sequence);
-        order->kept++;
     }
     return verdict;
 }
@@ -106,7 +104,6 @@ enum reorder_verdict usnic_order_take(struct usnic_order *order, struct usnic_pa
 /* The number, which was the first of a range, is expected no longer. */
 static void consume(struct usnic_order *order)
 {
-    order->kept--;
     if (++order->ranges[0].first == order->ranges[0].end) {
         remove_range(order, 0);
     }
@@ -128,7 +125,6 @@ struct usnic_packet *usnic_order_drop(struct usnic_order *order)
     struct reorder_frame *frame = reorder_drop(&order->reorder);
 
     order->count = 0;
-    order->kept -= frame != NULL;
     return frame ? container_of(frame, struct usnic_packet, frame) : NULL;
 }
 

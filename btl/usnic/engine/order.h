@@ -11,12 +11,10 @@ struct usnic_packet {
     struct reorder_frame frame;
     uint8_t *data; /* where its header begins */
     uint32_t size;
-    void *port; /* the port's own */
 };
 
 struct usnic_order {
     struct reorder reorder;
-    uint32_t kept; /* packets */
     uint32_t count;
     struct usnic_range ranges[USNIC_RANGES]; /* of kept packets, in order, apart */
 };

@@ -34,7 +34,6 @@ void usnic_rtt_sample(struct usnic_rtt *rtt, uint32_t sample, uint64_t now_us)
 {
     sample = sample > 0 ? sample : 1;
     turn_period(rtt, now_us);
-    rtt->latest = sample;
     rtt->least = sample < rtt->least ? sample : rtt->least;
     if (rtt->smoothed == 0) {
         rtt->smoothed = sample;

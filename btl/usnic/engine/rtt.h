@@ -9,7 +9,6 @@
 struct usnic_rtt {
     uint32_t smoothed; /* 0: nothing was measured */
     uint32_t variance;
-    uint32_t latest;
     uint32_t least, least_before; /* of the present and the last period */
     uint32_t late;                /* by how much packets were overtaken */
     uint64_t period_us;           /* begin of the present one */

@@ -34,7 +34,6 @@ struct usnic_segment {
     uint32_t sequence;
     uint32_t number;       /* among the engine's segments */
     uint64_t stamp, first; /* of the last and the first time that it was sent */
-    void *port;            /* the port's own */
 };
 
 /* Bytes of its packet without ranges, which it has as they fit. */

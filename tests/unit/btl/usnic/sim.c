@@ -453,19 +453,17 @@ void sim_session_open(int a, int b, uint64_t later_ns, uint32_t first_ab, uint32
 
 void sim_session_close(struct sim_session *session)
 {
-    struct usnic_message *message;
-
     if (!session->open) {
         return;
     }
     usnic_flow_close(&sim.nodes[session->node].engine, &session->flow);
-    while ((message = usnic_flow_take_unsent(&session->flow))) {
-        struct sim_message *mine = container_of(message, struct sim_message, message);
+    for (struct list *link; (link = list_pop(&session->flow.queue));) {
+        struct sim_message *mine = container_of(link, struct sim_message, message.link);
         if (!mine->queued || mine->session != session) {
             sim_break("a message comes back that was not queued");
         }
         mine->queued = false;
-        list_append(&sim.unused_messages, &message->link);
+        list_append(&sim.unused_messages, link);
     }
     session->open = false;
 }

@@ -291,7 +291,6 @@ START_TEST(early_packets_wait_for_their_turn)
     ck_assert_ptr_null(usnic_order_next(&order));
     ck_assert_uint_eq(usnic_order_expected(&order), first + 6);
     ck_assert_uint_eq(order.count, 0);
-    ck_assert_uint_eq(order.kept, 0);
 }
 END_TEST
 
@@ -305,10 +304,11 @@ START_TEST(ranges_are_bounded)
     ck_assert_int_eq(come(2 * USNIC_RANGES), REORDER_KEPT);
     ck_assert_int_eq(come(2), REORDER_KEPT);
     ck_assert_int_eq(come(2 * USNIC_RANGES + 2), REORDER_KEPT);
-    ck_assert_uint_eq(order.kept, USNIC_RANGES + 3);
+    size_t kept = 0;
     while (usnic_order_drop(&order)) {
+        kept++;
     }
-    ck_assert_uint_eq(order.kept, 0);
+    ck_assert_uint_eq(kept, USNIC_RANGES + 3);
 }
 END_TEST
 
