@@ -47,11 +47,10 @@ int fault_open(char *reason, size_t size)
 {
     struct fault_rule parsed[FAULT_RULES_MAX];
     size_t count = 0;
-    param_register(&fault_rules, 1);
-    int status = param_demand(fault_rules.name, reason, size);
-    if (status == ORTE_SUCCESS) {
-        status = fault_rules_parse(param_string(&fault_rules), parsed, &count, reason, size);
+    if (!param_fits(&fault_rules, reason, size)) {
+        return ORTE_ERR_BAD_PARAM;
     }
+    int status = fault_rules_parse(param_string(&fault_rules), parsed, &count, reason, size);
     if (status == ORTE_SUCCESS) {
         status = fault_rules_check(parsed, count, reason, size);
     }

@@ -31,7 +31,7 @@ struct found {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Guarded by lock. */
-static struct param *params; /* sorted by name */
+static struct param *params; /* that were read */
 static struct override *overrides;
 
 static pthread_once_t files_once = PTHREAD_ONCE_INIT;
@@ -224,7 +224,7 @@ static void find_value_locked(const char *name, struct found *found)
     }
 }
 
-/* ---- the registry ---- */
+/* ---- values ---- */
 
 static void inherit(struct param *param)
 {
@@ -237,32 +237,6 @@ static void inherit(struct param *param)
         param->unit = like->unit;
         param->help = param->help ? param->help : like->help;
     }
-}
-
-static void register_locked(struct param *param)
-{
-    struct param **at = &params;
-    while (*at && strcmp((*at)->name, param->name) < 0) {
-        at = &(*at)->next_;
-    }
-    for (struct param *same = *at; same && strcmp(same->name, param->name) == 0;
-         same = same->next_) {
-        if (same == param) {
-            return;
-        }
-    }
-    inherit(param);
-    param->next_ = *at;
-    *at = param;
-}
-
-void param_register(struct param *rows, size_t count)
-{
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < count; i++) {
-        register_locked(&rows[i]);
-    }
-    pthread_mutex_unlock(&lock);
 }
 
 /* What a value of this parameter looks like. */
@@ -347,12 +321,15 @@ static struct found choose_locked(const struct param *param, int64_t *number, ch
 static void resolve_locked(struct param *param, char *complaint, size_t size)
 {
     static char nothing[] = "";
+    inherit(param);
     struct found found = choose_locked(param, &param->number_, complaint, size);
     char *text = strdup(found.text);
     param->text_ = text ? text : nothing;
     param->source_ = found.source;
     param->line_ = found.line;
     param->complaint_ = *complaint ? strdup(complaint) : NULL;
+    param->next_ = params;
+    params = param;
     __atomic_store_n(&param->resolved_, true, __ATOMIC_RELEASE);
 }
 
@@ -364,7 +341,6 @@ static void resolve(struct param *param)
     char complaint[512] = "";
     pthread_once(&files_once, read_files);
     pthread_mutex_lock(&lock);
-    register_locked(param);
     if (!param->resolved_) {
         resolve_locked(param, complaint, sizeof(complaint));
     }
@@ -385,22 +361,14 @@ static struct found foresee_locked(const struct param *param, char *complaint, s
     return (struct found){param->text_, param->source_, param->line_};
 }
 
-int param_demand(const char *prefix, char *reason, size_t size)
+bool param_fits(struct param *param, char *complaint, size_t size)
 {
-    char complaint[512] = "";
     pthread_once(&files_once, read_files);
     pthread_mutex_lock(&lock);
-    for (struct param *param = params; param && !complaint[0]; param = param->next_) {
-        if (strncmp(param->name, prefix, strlen(prefix)) == 0) {
-            (void) foresee_locked(param, complaint, sizeof(complaint));
-        }
-    }
+    inherit(param);
+    (void) foresee_locked(param, complaint, size);
     pthread_mutex_unlock(&lock);
-    if (complaint[0]) {
-        snprintf(reason, size, "%s", complaint);
-        return ORTE_ERR_BAD_PARAM;
-    }
-    return ORTE_SUCCESS;
+    return !*complaint;
 }
 
 int64_t param_int(struct param *param)
@@ -423,7 +391,7 @@ const char *param_string(struct param *param)
 static const struct param *find_resolved_locked(const char *name)
 {
     const struct param *param = params;
-    while (param && (strcmp(param->name, name) != 0 || !param->resolved_)) {
+    while (param && strcmp(param->name, name) != 0) {
         param = param->next_;
     }
     return param;

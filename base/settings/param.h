@@ -1,5 +1,5 @@
-/* The parameter registry: every parameter is registered once, with type, default, range, unit and
- * help, by the file that uses it. A value comes from, in this order: param_override (keelrun's
+/* Parameters: each is a row with type, default, range, unit and help, in the file that uses it. A
+ * value comes from, in this order: param_override (keelrun's
  * --mca), the environment (KEEL_MCA_NAME), ~/.config/keel/keel.conf, /etc/keel/keel.conf, the
  * default. A value that does not fit is reported once, with its source, and the default holds;
  * unless somebody demands that it fits (param_demand).
@@ -21,7 +21,7 @@
  *       .links = PARAM_INT("btl_tcp_links", "0", 0, 8, "links", "Links to a peer."),
  *       .rcvbuf = PARAM_SIZE("btl_tcp_rcvbuf", "0", 0, 1 << 30, "Receive buffer of a socket."),
  *   };
- *   param_register(PARAM_TABLE(params));
+ *   PARAM_ROWS("btl", params);
  *   links = param_int(&params.links);
  *
  * min and max both 0: any, but a size is never negative. unit: "ms", "ranks", ..., or "". help: one
@@ -73,7 +73,7 @@ struct param {
     const char *const *choices;
     const char *unit, *help;
     const struct param *like;
-    /* filled by the registry */
+    /* filled when it is read */
     struct param *next_;
     bool resolved_;
     int64_t number_;
@@ -83,8 +83,8 @@ struct param {
     char *complaint_;    /* why a value that was found does not fit; NULL: it does */
 };
 
-/* Behind the definition of a row, an array or a table: names it to keel_params_each, with the room
- * that it belongs to. It costs a process that lists none nothing. */
+/* Behind the definition of a row, an array or a table: names it to keel_params_each and
+ * param_demand, with the room that it belongs to. It costs a process that lists none nothing. */
 #define PARAM_ROWS(room_, rows_)                                                                   \
     static const struct param_rows rows_##_rows = {room_, (struct param *) &(rows_),               \
                                                    sizeof(rows_) / sizeof(struct param)};          \
@@ -96,17 +96,16 @@ struct param_rows {
     size_t count;
 };
 
-/* Adds static rows; those that are there already stay as they are. The getters do it by themselves:
- * it is for parameters that are demanded, or shown, before they are read. */
-void param_register(struct param *rows, size_t count);
-#define PARAM_TABLE(params) (struct param *) &(params), sizeof(params) / sizeof(struct param)
 int64_t param_int(struct param *param); /* INT, SIZE, BOOL, ENUM */
 bool param_bool(struct param *param);
 const char *param_string(struct param *param); /* never NULL; lives as long as the process */
-/* For parameters that must not be replaced by their defaults: looks at all that are registered and
- * begin with prefix, and reads none. One whose value does not fit is ORTE_ERR_BAD_PARAM with the
- * reason, without a warning. */
-int param_demand(const char *prefix, char *reason, size_t size) KEEL_MUST_CHECK;
+/* For parameters that must not be replaced by their defaults: looks at all rows of this program or
+ * library that begin with prefix and are wanted (NULL: all are), and reads none. One whose value
+ * does not fit is ORTE_ERR_BAD_PARAM with the reason, without a warning. */
+int param_demand(const char *prefix, bool (*wanted)(const char *name, const void *arg),
+                 const void *arg, char *reason, size_t size) KEEL_MUST_CHECK;
+/* The same for one row; the complaint becomes "" where it fits. */
+bool param_fits(struct param *param, char *complaint, size_t size) KEEL_MUST_CHECK;
 
 /* Sets a value from the command line, before the parameter is first read; the last call counts.
  * Names that nobody registers are kept (they may be another program's). ORTE_ERR_BAD_PARAM: not a
@@ -119,7 +118,7 @@ int param_override(const char *name, const char *value) KEEL_MUST_CHECK;
 bool param_is_set(const char *name);
 /* What a parameter is, or will be when it is read: its value, where that is from ("default",
  * "command line", "environment", "FILE:LINE"), and why one that was given does not fit, or "".
- * Reads and registers nothing, but completes a row that is like another. */
+ * Reads nothing, but completes a row that is like another. */
 #define PARAM_SOURCE_MAX (PATH_MAX + 16) /* bytes of FILE:LINE */
 struct param_state {
     char value[PARAM_VALUE_MAX + 1], source[PARAM_SOURCE_MAX], complaint[512];
@@ -131,10 +130,10 @@ void param_each_given(void (*visit)(void *arg, const char *where, const char *na
 /* For tests, before the first parameter is read: other files in place of the two; NULL: none. */
 void param_set_files(const char *user, const char *system);
 
-/* Parses by the rules above without a registry; ORTE_ERR_BAD_PARAM or VALUE_OUT_OF_BOUNDS. */
+/* Parses by the rules above; ORTE_ERR_BAD_PARAM or VALUE_OUT_OF_BOUNDS. */
 int param_parse_int(const char *text, bool is_size, int64_t min, int64_t max,
                     int64_t *value) KEEL_MUST_CHECK;
-/* The same for a parameter that is registered elsewhere. ORTE_ERR_BAD_PARAM: the value does not
+/* The same for another room's parameter. ORTE_ERR_BAD_PARAM: the value does not
  * fit; reason says what would. */
 int param_check(const struct param *param, const char *text, char *reason,
                 size_t size) KEEL_MUST_CHECK;

@@ -106,6 +106,23 @@ static void show(const struct listed *listed, keel_param_fn visit, void *arg)
     visit(arg, &shown);
 }
 
+int param_demand(const char *prefix, bool (*wanted)(const char *name, const void *arg),
+                 const void *arg, char *reason, size_t size)
+{
+    char complaint[512];
+    for (const struct param_rows *const *at = __start_keel_params; at < __stop_keel_params; at++) {
+        for (struct param *row = (*at)->rows; row < (*at)->rows + (*at)->count; row++) {
+            if (strncmp(row->name, prefix, strlen(prefix)) == 0 &&
+                (!wanted || wanted(row->name, arg)) &&
+                !param_fits(row, complaint, sizeof(complaint))) {
+                snprintf(reason, size, "%s", complaint);
+                return ORTE_ERR_BAD_PARAM;
+            }
+        }
+    }
+    return ORTE_SUCCESS;
+}
+
 void keel_params_each(keel_param_fn visit, void *arg)
 {
     size_t count;

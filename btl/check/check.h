@@ -10,7 +10,6 @@
 #include <btl/modules/tap.h>
 #include <stdatomic.h>
 
-void check_register_params(void);
 /* NULL with ORTE_SUCCESS when the parameter btl_check does not ask for it. */
 int check_tap_create(mca_btl_base_module_t *module, struct btl_tap **tap) KEEL_MUST_CHECK;
 /* Of this process, since it began. */

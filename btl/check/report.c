@@ -38,11 +38,6 @@ static _Atomic(const void *) inside; /* the address of the thread's mark */
 static _Thread_local char mark;
 static _Thread_local unsigned depth, callbacks;
 
-void check_register_params(void)
-{
-    param_register(PARAM_TABLE(params));
-}
-
 bool check_is_wanted(void)
 {
     return param_bool(&params.check);

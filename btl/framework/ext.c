@@ -17,11 +17,6 @@ static struct param flush_timeout =
               "How long a flush waits for puts, gets and atomics to complete.");
 PARAM_ROWS("btl", flush_timeout);
 
-void btl_ext_register_params(void)
-{
-    param_register(&flush_timeout, 1);
-}
-
 /* The error that an endpoint keeps at am_at. */
 static int peer_lost(void *endpoint, size_t am_at)
 {

@@ -132,34 +132,30 @@ static int open_for_use(char *reason, size_t reason_size)
     return framework.threads.progress ? btl_thread_start(reason, reason_size) : ORTE_SUCCESS;
 }
 
-static void register_params(const char *choice)
+/* The parameters of a component that is not opened may have any value. */
+static bool is_used(const char *name, const void *choice)
 {
     for (size_t i = 0; btl_components[i]; i++) {
-        const struct btl_component *entry = btl_components[i];
-        const mca_base_component_t *version = &entry->component.btl_version;
-        if (btl_choice_opens(choice, entry) && version->mca_register_component_params) {
-            (void) version->mca_register_component_params();
+        const char *component = btl_component_name(&btl_components[i]->component);
+        size_t length = strlen(component);
+        if (strncmp(name, "btl_", 4) == 0 && strncmp(name + 4, component, length) == 0 &&
+            name[4 + length] == '_') {
+            return btl_choice_opens(choice, btl_components[i]);
         }
     }
-    btl_progress_register_params();
-    btl_ext_register_params();
-    btl_ftevent_register_params();
-    btl_taps_register_params();
+    return true;
 }
 
 /* A value that does not fit is nothing to go on with: the program would run as nobody asked. */
 static int check_params(char *reason, size_t reason_size)
 {
-    param_register(PARAM_TABLE(params));
-    int status = param_demand(params.btl.name, reason, reason_size);
-    if (status == ORTE_SUCCESS) {
-        status = btl_choice_check(param_string(&params.btl), reason, reason_size);
+    if (!param_fits(&params.btl, reason, reason_size)) {
+        return ORTE_ERR_BAD_PARAM;
     }
-    if (status == ORTE_SUCCESS) {
-        register_params(param_string(&params.btl));
-        status = param_demand(params.btl.name, reason, reason_size);
-    }
-    return status;
+    const char *choice = param_string(&params.btl);
+    int status = btl_choice_check(choice, reason, reason_size);
+    return status == ORTE_SUCCESS ? param_demand("btl", is_used, choice, reason, reason_size)
+                                  : status;
 }
 
 int btl_open(const struct keel_host_ops *ops, void *arg, char *reason, size_t reason_size)

@@ -18,11 +18,6 @@ static struct param quiesce_timeout =
               "How long a checkpoint waits for what is in flight");
 PARAM_ROWS("btl", quiesce_timeout);
 
-void btl_ftevent_register_params(void)
-{
-    param_register(&quiesce_timeout, 1);
-}
-
 /* --- holding --- */
 
 static void refuse(struct btl_tap *tap, struct btl_call *call)

@@ -183,11 +183,6 @@ static const struct btl_tap_ops stats_ops = {
     .destroy = destroy,
 };
 
-void btl_stats_register_params(void)
-{
-    param_register(&stats_param, 1);
-}
-
 int btl_stats_tap_create(mca_btl_base_module_t *module, struct btl_tap **tap)
 {
     (void) module;

@@ -25,7 +25,6 @@ struct btl_gauge {
     uint64_t (*read)(const struct mca_btl_base_endpoint_t *endpoint); /* of one that was used */
 };
 
-void btl_stats_register_params(void);
 /* NULL with ORTE_SUCCESS where no parameter asks for it. */
 int btl_stats_tap_create(mca_btl_base_module_t *module, struct btl_tap **tap) KEEL_MUST_CHECK;
 #endif

@@ -14,12 +14,6 @@ static int (*const makers[])(mca_btl_base_module_t *module, struct btl_tap **tap
     btl_stats_tap_create, check_tap_create, fault_tap_create};
 enum { MAKERS = sizeof(makers) / sizeof(*makers) };
 
-void btl_taps_register_params(void)
-{
-    btl_stats_register_params();
-    check_register_params();
-}
-
 /* Whether a call may leave work for progress, which a sleeping progress thread has to see. */
 static bool leaves_work(enum btl_slot slot)
 {

@@ -62,14 +62,11 @@ bool btl_choice_opens(const char *choice, const struct btl_component *component)
 
 /* ext.c, ftevent.c. btl_ext_init fills entry->ext. The component's channel_sendi is called without
  * a step between: btl_ext_shut puts one that refuses in its place. */
-void btl_ext_register_params(void);
 void btl_ext_init(struct btl_module_entry *entry);
 void btl_ext_shut(struct btl_module_entry *entry, bool shut);
-void btl_ftevent_register_params(void);
 
 /* taps.c: which taps each module gets, when all are open: the lock's, where locks says that several
  * threads use the data plane, and what the parameters ask for. reason gets the text of an error. */
-void btl_taps_register_params(void);
 int btl_taps_open(bool locks, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 
 /* upcall.c: forgets tags and observer; says how many messages were dropped. */

@@ -79,12 +79,6 @@ static struct {
 };
 PARAM_ROWS("btl", params);
 
-static int register_params(void)
-{
-    param_register(PARAM_TABLE(params));
-    return OPAL_SUCCESS;
-}
-
 /* ---- the module that is opened ---- */
 
 /* What the provider allows, of what was asked for. */
@@ -362,8 +356,7 @@ static const struct btl_stat stats[] = {
 };
 
 struct btl_component btl_ofi_component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("ofi"),
-                                  .mca_register_component_params = register_params},
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("ofi")},
                   .btl_init = init,
                   .btl_progress = btl_progress},
     .progress = ofi_poll,

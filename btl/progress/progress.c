@@ -44,11 +44,6 @@ static struct {
 /* Where the lock is used: that pass is up the stack of this thread. */
 static _Thread_local bool passes_here;
 
-void btl_progress_register_params(void)
-{
-    param_register(&yield_param, 1);
-}
-
 int btl_progress_open(void)
 {
     size_t count;

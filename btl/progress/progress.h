@@ -4,7 +4,6 @@
 
 #include <btl/interface/base.h>
 
-void btl_progress_register_params(void);
 /* With all modules there: every pass polls them from now on, or those that are due. */
 int btl_progress_open(void) KEEL_MUST_CHECK;
 void btl_progress_close(void);

@@ -425,12 +425,6 @@ static int self_progress(mca_btl_base_module_t *btl)
     return events;
 }
 
-static int self_register_params(void)
-{
-    param_register(&free_list_param, 1);
-    return OPAL_SUCCESS;
-}
-
 static void self_devices(keel_device_fn visit, void *arg)
 {
     visit(arg,
@@ -439,8 +433,7 @@ static void self_devices(keel_device_fn visit, void *arg)
 }
 
 struct btl_component btl_self_component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("self"),
-                                  .mca_register_component_params = self_register_params},
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("self")},
                   .btl_init = self_init,
                   .btl_progress = btl_progress},
     /* No restart: what is queued lies in this process's own memory, and nothing is published. */

@@ -53,12 +53,6 @@ static struct {
 };
 PARAM_ROWS("btl", params);
 
-static int sm_register_params(void)
-{
-    param_register(PARAM_TABLE(params));
-    return OPAL_SUCCESS;
-}
-
 static uint32_t power_of_two(uint32_t number)
 {
     uint32_t power = SM_RING_SLOTS_MIN;
@@ -146,8 +140,7 @@ static const struct btl_stat stats[] = {
 };
 
 struct btl_component btl_sm_component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("sm"),
-                                  .mca_register_component_params = sm_register_params},
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("sm")},
                   .btl_init = sm_init,
                   .btl_progress = btl_progress},
     .progress = sm_module_progress,

@@ -59,12 +59,6 @@ static struct {
 };
 PARAM_ROWS("btl", params);
 
-static int tcp_register_params(void)
-{
-    param_register(PARAM_TABLE(params));
-    return OPAL_SUCCESS;
-}
-
 static struct tcp_params params_read(void)
 {
     struct tcp_params read = {
@@ -148,8 +142,7 @@ static const struct btl_stat stats[] = {
 };
 
 struct btl_component btl_tcp_component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("tcp"),
-                                  .mca_register_component_params = tcp_register_params},
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("tcp")},
                   .btl_init = tcp_init,
                   .btl_progress = btl_progress},
     .progress = tcp_poll,

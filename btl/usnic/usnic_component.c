@@ -62,12 +62,6 @@ static struct {
 };
 PARAM_ROWS("btl", params);
 
-static int register_params(void)
-{
-    param_register(PARAM_TABLE(params));
-    return OPAL_SUCCESS;
-}
-
 static struct usnic_params params_read(void)
 {
     struct usnic_params read = {
@@ -310,8 +304,7 @@ static int atomic(mca_btl_base_module_t *btl, usnic_endpoint *peer, const struct
 }
 
 struct btl_component btl_usnic_component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("usnic"),
-                                  .mca_register_component_params = register_params},
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("usnic")},
                   .btl_init = init,
                   .btl_progress = btl_progress},
     .progress = usnic_progress,

@@ -401,7 +401,6 @@ static mca_ptl_base_module_t **init(int *count, bool progress_threads, bool thre
 static int open_component(void)
 {
     uint32_t first;
-    param_register(PARAM_TABLE(params));
     crypto_random(&first, sizeof(first));
     rail.answers_most = (size_t) param_int(&params.answers_size);
     rail.failover = param_bool(&params.failover);

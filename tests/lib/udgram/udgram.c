@@ -23,6 +23,7 @@ enum {
 
 static struct param free_list_param =
     PARAM_INT("btl_udgram_free_list_max", "512", 1, 1 << 16, "", "Most descriptors of each size.");
+PARAM_ROWS("btl", free_list_param);
 
 /* ---- the socket ---- */
 
@@ -393,12 +394,6 @@ static struct udgram *module_create(void)
 
 /* ---- the component ---- */
 
-static int register_params(void)
-{
-    param_register(&free_list_param, 1);
-    return OPAL_SUCCESS;
-}
-
 static mca_btl_base_module_t **init(int *count, bool progress_threads, bool threads)
 {
     struct udgram *udgram = module_create();
@@ -408,8 +403,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool thre
 }
 
 struct btl_component btl_udgram_component = {
-    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("udgram"),
-                                  .mca_register_component_params = register_params},
+    .component = {.btl_version = {MCA_BTL_DEFAULT_VERSION("udgram")},
                   .btl_init = init,
                   .btl_progress = btl_progress},
     .peers_at = offsetof(struct udgram, peers),

@@ -152,6 +152,7 @@ START_TEST(demanded_values_have_to_fit)
         .colour = PARAM_ENUM("test_colour", "blue", colours, ""),
         .text = PARAM_STRING("test_text", "", ""),
     };
+    PARAM_ROWS("base", all);
     static const struct {
         const char *prefix, *reason;
     } table[] = {
@@ -159,7 +160,7 @@ START_TEST(demanded_values_have_to_fit)
         {"test_s", "environment: test_size = 4q: a size from 0 to 9223372036854775807 is wanted"},
         {"test_c", "environment: test_colour = mauve: one of red, green, blue is wanted"},
         {"test_te", "...: at most 4095 characters are wanted"},
-        {"test_", "environment: test_colour"},
+        {"test_", "environment: test_number"},
     };
     char reason[512] = "", long_text[5000];
     memset(long_text, 'x', sizeof(long_text));
@@ -170,16 +171,17 @@ START_TEST(demanded_values_have_to_fit)
     setenv("KEEL_MCA_test_colour", "mauve", 1);
     setenv("KEEL_MCA_test_text", long_text, 1);
     capture_warnings();
-    param_register(PARAM_TABLE(all));
-    ck_assert_int_eq(param_demand("test_g", reason, sizeof(reason)), ORTE_SUCCESS);
-    ck_assert_int_eq(param_demand("nothing", reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(param_demand("test_g", NULL, NULL, reason, sizeof(reason)), ORTE_SUCCESS);
+    ck_assert_int_eq(param_demand("nothing", NULL, NULL, reason, sizeof(reason)), ORTE_SUCCESS);
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-        ck_assert_int_eq(param_demand(table[i].prefix, reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+        ck_assert_int_eq(param_demand(table[i].prefix, NULL, NULL, reason, sizeof(reason)),
+                         ORTE_ERR_BAD_PARAM);
         ck_assert_msg(strstr(reason, table[i].reason) != NULL, "%s", reason);
     }
     ck_assert_uint_eq(warning_count, 0); /* whoever demands tells */
     ck_assert_int_eq(param_int(&all.number), 7);
-    ck_assert_int_eq(param_demand("test_n", reason, sizeof(reason)), ORTE_ERR_BAD_PARAM);
+    ck_assert_int_eq(param_demand("test_n", NULL, NULL, reason, sizeof(reason)),
+                     ORTE_ERR_BAD_PARAM);
 }
 END_TEST
 
@@ -359,19 +361,6 @@ START_TEST(booleans)
 }
 END_TEST
 
-START_TEST(each_is_sorted_and_once)
-{
-    static struct param rows[] = {NUMBER("c"), NUMBER("a"), NUMBER("b")};
-    param_set_files(NULL, NULL);
-    param_register(rows, 2);
-    param_register(rows, 3);
-    param_register(rows, 3);
-    ck_assert_ptr_eq(rows[1].next_, &rows[2]);
-    ck_assert_ptr_eq(rows[2].next_, &rows[0]);
-    ck_assert_ptr_null(rows[0].next_);
-}
-END_TEST
-
 static struct param shared[32];
 
 static void *read_shared(void *arg)
@@ -435,4 +424,4 @@ END_TEST
 UNIT_MAIN("param", default_holds, sources_have_their_order, user_file_is_found,
           bad_value_is_reported_once, demanded_values_have_to_fit, a_row_like_another, file_lines,
           hostile_files_are_refused, long_value_is_refused, override_checks_names_and_time,
-          integers, booleans, each_is_sorted_and_once, each_given_says_where, threads_agree)
+          integers, booleans, each_given_says_where, threads_agree)
