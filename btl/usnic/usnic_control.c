@@ -161,13 +161,13 @@ static void frame_take(usnic_endpoint *peer, const struct usnic_control_frame *f
     }
 }
 
-static void stranger(struct usnic_module *usnic)
+void usnic_drop(struct usnic_module *usnic, uint64_t *count, const char *why)
 {
     unsigned held = 0;
 
-    usnic->counts.strangers++;
-    if (log_rate_ok("usnic frame", &held)) {
-        log_info(LOG_BTL, "%s: dropped a frame that proves nothing (%u more)", usnic->name, held);
+    ++*count;
+    if (log_rate_ok("usnic packet in", &held)) {
+        log_info(LOG_BTL, "%s: dropped a packet: %s (%u more)", usnic->name, why, held);
     }
 }
 
@@ -185,7 +185,7 @@ void usnic_control_received(struct usnic_module *usnic, const uint8_t *data, siz
     if (peer && btl_handshake_proves(&peer->hello, frame.token)) {
         frame_take(peer, &frame);
     } else if (!peer || !usnic_is_over(peer, frame.token)) {
-        stranger(usnic);
+        usnic_drop(usnic, &usnic->counts.strangers, "a frame that proves nothing");
     } else if (frame.kind != USNIC_OVER) {
         usnic_say_over_again(peer);
     }

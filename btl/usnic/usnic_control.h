@@ -45,6 +45,8 @@ void usnic_say_over(usnic_endpoint *peer);
 bool usnic_is_over(const usnic_endpoint *peer, uint64_t token);
 /* The same of that session, whatever has begun since. */
 void usnic_say_over_again(usnic_endpoint *peer);
+/* Counts a packet that is dropped, and logs it now and then. */
+void usnic_drop(struct usnic_module *usnic, uint64_t *count, const char *why);
 /* A frame whose first byte says that it is one of these. */
 void usnic_control_received(struct usnic_module *usnic, const uint8_t *data, size_t size);
 

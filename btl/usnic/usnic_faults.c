@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/least.h>
 #include <base/settings/fault.h>
 #include <btl/usnic/usnic_faults.h>
 #include <btl/usnic/usnic_receive.h>
@@ -72,11 +73,16 @@ static uint8_t *copy_of(struct usnic_module *usnic, const uint8_t *bytes, size_t
     return copy;
 }
 
-static void flip(struct usnic_faults *faults, uint8_t *bytes, size_t size)
+/* Cuts the packet, or flips a bit of it; returns what it is cut to. */
+static size_t spoil(struct usnic_faults *faults, const struct fault *fault, uint8_t *bytes,
+                    size_t size)
 {
+    if (fault->action == FAULT_SHORT) {
+        return least((size_t) fault->value, size);
+    }
     size_t bit = faults->corrupted++ * 7919 % (size * 8);
-
     bytes[bit / 8] ^= (uint8_t) (1u << (bit % 8));
+    return size;
 }
 
 static void out_go_on(struct usnic_module *usnic)
@@ -101,11 +107,8 @@ int usnic_faults_transmit(usnic_endpoint *peer, enum usnic_socket socket, uint8_
 
     switch (fault.action) {
     case FAULT_ERROR:
-        if (fault.value == EAGAIN) {
-            return OPAL_ERR_OUT_OF_RESOURCE;
-        }
-        port->counts.refused++;
-        return 1;
+        port->counts.refused += fault.value != EAGAIN;
+        return fault.value == EAGAIN ? OPAL_ERR_OUT_OF_RESOURCE : 1;
     case FAULT_DROP:
         return 1;
     case FAULT_REORDER:
@@ -118,13 +121,9 @@ int usnic_faults_transmit(usnic_endpoint *peer, enum usnic_socket socket, uint8_
         }
         break;
     case FAULT_CORRUPT:
-        bytes = copy_of(usnic, bytes, size);
-        flip(faults, bytes, size);
-        (void) !usnic_port_transmit(port, &peer->way, socket, bytes, size, faults);
-        return 1;
     case FAULT_SHORT:
         bytes = copy_of(usnic, bytes, size);
-        size = (size_t) fault.value < size ? (size_t) fault.value : size;
+        size = spoil(faults, &fault, bytes, size);
         (void) !usnic_port_transmit(port, &peer->way, socket, bytes, size, faults);
         return 1;
     case FAULT_DUPLICATE:
@@ -210,10 +209,8 @@ bool usnic_faults_receive(struct usnic_module *usnic, struct usnic_rx *rx, uint8
         }
         break;
     case FAULT_CORRUPT:
-        flip(faults, bytes, size);
-        break;
     case FAULT_SHORT:
-        size = (size_t) fault.value < size ? (size_t) fault.value : size;
+        size = spoil(faults, &fault, bytes, size);
         break;
     case FAULT_DUPLICATE:
         spare = spare_of(usnic, bytes, size);

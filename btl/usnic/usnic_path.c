@@ -38,7 +38,7 @@ static void ends_print(char text[ENDS_BYTES], const usnic_endpoint *peer)
              theirs);
 }
 
-static const char *verdict_text(const struct usnic_check *check, char *text, size_t size)
+static void verdict_print(const struct usnic_check *check, char *text, size_t size)
 {
     switch (check->verdict) {
     case CHECK_PASSES:
@@ -55,7 +55,6 @@ static const char *verdict_text(const struct usnic_check *check, char *text, siz
         snprintf(text, size, "nothing passes, and nothing comes");
         break;
     }
-    return text;
 }
 
 /* A line of its own in the file, which all processes of the job write to. */
@@ -90,7 +89,7 @@ static void tell(usnic_endpoint *peer)
     }
     peer->told = check->verdict;
     ends_print(ends, peer);
-    verdict_text(check, text, sizeof(text));
+    verdict_print(check, text, sizeof(text));
     log_at(LOG_BTL, check->verdict == CHECK_PASSES ? LOG_DEBUG : LOG_WARN, "%s: %s", ends, text);
     map_write(peer, ends, text);
 }

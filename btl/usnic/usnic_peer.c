@@ -1,7 +1,5 @@
 #include <config.h>
 
-#include <base/settings/log.h>
-#include <base/types/name.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_path.h>
 #include <btl/usnic/usnic_send.h>

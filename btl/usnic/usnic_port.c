@@ -5,7 +5,7 @@
 #include <btl/usnic/usnic_port.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum { BATCH = 16, TX_PER_CHUNK = 64, CACHE_LINE = 64 };
 

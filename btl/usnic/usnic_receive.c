@@ -1,7 +1,5 @@
 #include <config.h>
 
-#include <base/data/clock.h>
-#include <base/settings/log.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_faults.h>
 #include <btl/usnic/usnic_receive.h>
@@ -10,16 +8,6 @@
 
 /* ---- packets ---- */
 
-static void drop(struct usnic_module *usnic, uint64_t *count, const char *why)
-{
-    unsigned held = 0;
-
-    ++*count;
-    if (log_rate_ok("usnic packet in", &held)) {
-        log_info(LOG_BTL, "%s: dropped a packet: %s (%u more)", usnic->name, why, held);
-    }
-}
-
 /* A packet that is of no session that there is. */
 static void stray(struct usnic_module *usnic, usnic_endpoint *peer,
                   const struct usnic_header *header)
@@ -27,7 +15,7 @@ static void stray(struct usnic_module *usnic, usnic_endpoint *peer,
     if (peer && usnic_is_over(peer, header->token)) {
         usnic_say_over_again(peer);
     } else {
-        drop(usnic, &usnic->counts.strangers, "of a sender that has proved nothing");
+        usnic_drop(usnic, &usnic->counts.strangers, "of a sender that has proved nothing");
     }
 }
 
@@ -40,13 +28,13 @@ bool usnic_receive(struct usnic_module *usnic, struct usnic_rx *rx, uint8_t *byt
         return false;
     }
     if (!usnic_header_decode(&header, bytes, size)) {
-        drop(usnic, &usnic->counts.unsound, "cut, or none");
+        usnic_drop(usnic, &usnic->counts.unsound, "cut, or none");
         return false;
     }
     usnic_endpoint *peer = roster_at(usnic->peers.roster, header.index);
     bool flows = peer && peer->flows;
     if (!usnic_packet_is_sound(bytes, size, flows && peer->flow.params.checksum)) {
-        drop(usnic, &usnic->counts.unsound, "its checksum is wrong");
+        usnic_drop(usnic, &usnic->counts.unsound, "its checksum is wrong");
         return false;
     }
     if (!flows || !btl_handshake_proves(&peer->hello, header.token)) {

@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/settings/fault.h>
 #include <btl/modules/tap.h>
 #include <btl/usnic/usnic_faults.h>
 #include <btl/usnic/usnic_send.h>
