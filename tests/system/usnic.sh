@@ -27,13 +27,20 @@ counted()
     grep -oE "(^|[^a-z_])$1 +[0-9]+" "$work/out" | grep -oE '[0-9]+$' | awk '{ n += $1 } END { print n + 0 }'
 }
 
+# sent_again: packets that were, of all ranks together, as they log it
+sent_again()
+{
+    sed -n 's/.* packets sent, \([0-9]*\) sent again, .*/\1/p' "$work/out" "$work/err" |
+        awk '{ n += $1 } END { print n + 0 }'
+}
+
 # At 2 %, both ways: everything comes, whole.
 losses()
 {
     local gauge
     what="2 % of all packets are lost"
     cable bad all loss=2 || return
-    job 60 "$helpers/failover" sum 8 /dev/null 7
+    job 60 "$helpers/failover" sum 8 /dev/null 11
     is "$what: exit code" 0 "$code"
     like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
     job 60 "$perf" --btl usnic --stats --iterations 40 --size 16k --test am_lat,am_bw,put_bw,get_bw,atomic_lat
@@ -52,10 +59,11 @@ heavy_losses()
 {
     what="30 % of all packets are lost"
     cable bad all loss=30 || return
-    job 100 "$helpers/failover" sum 8 /dev/null 7
+    job 100 --mca log_btl_verbose 1 "$helpers/failover" sum 8 /dev/null 11
     is "$what: exit code" 0 "$code"
     like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
     unlike "$what: nobody takes the path for a narrow one" "$work/err" "pass"
+    ok "$what: packets were sent again ($(sent_again))" [ "$(sent_again)" -gt 0 ]
     ok "$what: the cable has lost some" [ "$(cable_count bad '1>2' lost)" -gt 100 ]
     cable bad all loss=0
 }
@@ -114,7 +122,7 @@ narrower()
     start "${on_a[@]}" "$keelrun" "${hosts_options[@]}" --host a:1,b:1 --mca oob_tcp_if_include v0 \
         --mca btl_usnic_if_include bad --mca btl self,usnic,tcp --mca btl_tcp_if_include v0 \
         --mca btl_usnic_connectivity_map "$work/map" --mca btl_tcp_exclusivity 1024 --mca btl_yield 1 \
-        "$helpers/failover" sum 8 "$work/stop" 7
+        "$helpers/failover" sum 8 "$work/stop" 11
     ok "$what: both ranks have two rails" wait_for 15 has_rails 2 2
     ok "$what: large packets pass first" wait_for 15 has_lines "$work/map" 2
     cable bad all mtu=1000 || return
@@ -160,7 +168,7 @@ nothing()
     like "$what: both ends say so" "$work/err" "usnic:bad: .*: no answer to my hello in time"
     ok "$what: in time ($wall_ms ms)" [ "$wall_ms" -le $((12000 * slow)) ]
     job 60 --mca btl self,usnic,tcp --mca btl_tcp_if_include v0 --mca btl_usnic_hello_timeout_ms 2000 \
-        "$helpers/failover" sum 8 /dev/null 7
+        "$helpers/failover" sum 8 /dev/null 11
     is "$what: with tcp beside it the job is done" 0 "$code"
     cable bad all cut=0
 }
@@ -168,7 +176,6 @@ nothing()
 # conformance PROCESSES: every other process is on the second host
 conformance()
 {
-    local again
     what="the conformance suite, $1 processes, 2 % of all packets are lost"
     cable bad all loss=2 || return
     KEEL_MCA_btl_usnic_if_include=bad KEEL_TEST_LOG=' sent again, ' \
@@ -177,9 +184,7 @@ conformance()
     is "$what: exit code" 0 "$code"
     is "$what: no case fails" "" "$(grep '^not ok' "$work/out")"
     ok "$what: cases are run" [ "$(grep -c '^ok' "$work/out")" -ge 50 ]
-    again=$(sed -n 's/.* packets sent, \([0-9]*\) sent again, .*/\1/p' "$work/out" "$work/err" |
-        awk '{ n += $1 } END { print n + 0 }')
-    ok "$what: packets were sent again ($again)" [ "$again" -gt 0 ]
+    ok "$what: packets were sent again ($(sent_again))" [ "$(sent_again)" -gt 0 ]
     ok "$what: the cable has lost some" [ "$(cable_count bad '1>2' lost)" -gt 0 ]
     cable bad all loss=0
 }
@@ -234,11 +239,12 @@ unequal_checksums()
     local rank
     for rank in 0 1; do
         run_limited 30 "$keelrun" -n 2 --oversubscribe --mca btl self,usnic --mca btl_usnic_if_include lo \
-            --mca fault btl.usnic.send:corrupt:p=.02:seed=5 \
-            sh -c "[ \$KEEL_RANK = $rank ] || export KEEL_MCA_btl_usnic_checksum=0; exec $helpers/all-to-all 8"
+            --mca fault btl.usnic.send:corrupt:p=.1:seed=5 --mca log_btl_verbose 1 \
+            sh -c "[ \$KEEL_RANK = $rank ] || export KEEL_MCA_btl_usnic_checksum=0; exec $helpers/all-to-all 4"
         is "checksums of rank $rank alone: exit code" 0 "$code"
         like "checksums of rank $rank alone: everything has come, whole" "$work/out" \
-            '^2 ranks, 8 MiB to each: whole$'
+            '^2 ranks, 4 MiB to each: whole$'
+        ok "checksums of rank $rank alone: packets were sent again ($(sent_again))" [ "$(sent_again)" -gt 0 ]
     done
 }
 
@@ -270,7 +276,7 @@ strangers_end_no_session()
     rm -f "$work/stop"
     record lo 2000
     start "${on_a[@]}" "$keelrun" -n 2 --oversubscribe --mca btl self,usnic --mca btl_usnic_if_include lo \
-        "$helpers/failover" sum 8 "$work/stop" 7
+        "$helpers/failover" sum 8 "$work/stop" 11
     ok "$what: both ranks have a rail" wait_for 15 has_rails 1 2
     strange_frames >"$work/strange"
     is "$what: they were sent to both" 4 "$(grep -c '^sent' "$work/strange")"

@@ -12,7 +12,7 @@ enum { SLOWER = 10 };
 enum { SLOWER = 1 };
 #endif
 
-enum { SCHEDULES = 100000 };
+enum { SCHEDULES = 20000 };
 
 enum { CASE_S = 300, LIMIT_S = 7200 }; /* the latter of a count that was given */
 enum { FEW = 5000 };                   /* schedules in which a sabotage shows */
