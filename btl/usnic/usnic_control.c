@@ -50,9 +50,10 @@ static struct usnic_control *control_get(struct usnic_module *usnic)
     return link ? container_of(link, struct usnic_control, link) : NULL;
 }
 
-static int control_send(usnic_endpoint *peer, struct usnic_control *control, size_t size)
+static int control_send(usnic_endpoint *peer, struct usnic_control *control,
+                        enum usnic_socket socket, size_t size)
 {
-    int taken = usnic_bytes_transmit(peer, USNIC_SOCKET_DATA, control->bytes, size, control);
+    int taken = usnic_bytes_transmit(peer, socket, control->bytes, size, control);
 
     if (taken != 0) {
         list_append(&peer->usnic->free_controls, &control->link);
@@ -68,17 +69,20 @@ int usnic_control_hello(usnic_endpoint *peer, const uint8_t *bytes, size_t size)
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     memcpy(control->bytes, bytes, size);
-    return control_send(peer, control, size);
+    return control_send(peer, control, USNIC_SOCKET_PRIORITY, size);
 }
 
+/* Probes, small ones too, are lost as often as packets of data. */
 static void say(usnic_endpoint *peer, const struct usnic_control_frame *frame, size_t size)
 {
     struct usnic_control *control = control_get(peer->usnic);
+    enum usnic_socket socket =
+        frame->kind == USNIC_PROBE ? USNIC_SOCKET_DATA : USNIC_SOCKET_PRIORITY;
 
     if (control) {
         memset(control->bytes, 0, size);
         usnic_control_encode(control->bytes, frame);
-        (void) !control_send(peer, control, size);
+        (void) !control_send(peer, control, socket, size);
     }
 }
 

@@ -1,9 +1,10 @@
-/* A module on the loopback interface: its engine has the port's own buffers. */
+/* A module on the loopback interface: its engine and its control frames have the sockets that they
+ * need. */
 #include <base/settings/param.h>
-#include <btl/usnic/usnic.h>
+#include <btl/usnic/usnic_control.h>
 #include <tests/lib/unit.h>
 
-enum { BUFFERS = 16 /* of a socket */ };
+enum { BUFFERS = 16 /* of a socket */, LIMIT_US = 10000000 };
 
 static opal_proc_t proc = {.proc_name = {.jobid = 1, .vpid = 0}, .hostname = "here"};
 
@@ -69,6 +70,36 @@ START_TEST(early_packets_leave_each_socket_half_of_its_buffers)
 }
 END_TEST
 
+/* The socket that the next packet comes to. */
+static enum usnic_socket next_socket(struct usnic_module *usnic)
+{
+    uint64_t give_up_us = clock_us() + LIMIT_US;
+
+    while (usnic_port_poll(&usnic->port, 1) == 0) {
+        ck_assert_uint_lt(clock_us(), give_up_us);
+    }
+    return usnic->port.found[USNIC_SOCKET_PRIORITY] ? USNIC_SOCKET_PRIORITY : USNIC_SOCKET_DATA;
+}
+
+START_TEST(control_frames_go_by_the_second_socket)
+{
+    struct usnic_module *usnic = module_open(2);
+    struct usnic_place me = usnic_card_place(&usnic->process->card, 0);
+    static usnic_endpoint myself;
+
+    myself.usnic = usnic;
+    ck_assert_int_eq(usnic_port_locate(&usnic->port, &myself.way, &me), OPAL_SUCCESS);
+    usnic_say_here(&myself);
+    ck_assert_int_eq(next_socket(usnic), USNIC_SOCKET_PRIORITY);
+    usnic_say_probe(&myself, USNIC_SMALL_PACKET); /* it is compared with large ones */
+    ck_assert_int_eq(next_socket(usnic), USNIC_SOCKET_DATA);
+    usnic_say_probe(&myself, usnic->port.packet_bytes);
+    ck_assert_int_eq(next_socket(usnic), USNIC_SOCKET_DATA);
+    usnic_port_forget(&usnic->port, &myself.way);
+    btl_close();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("usnic-module");
@@ -78,5 +109,6 @@ int main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, early_packets_leave_each_socket_half_of_its_buffers, 1,
                         USNIC_SOCKETS + 1);
+    tcase_add_test(tcase, control_frames_go_by_the_second_socket);
     return unit_main(suite);
 }
