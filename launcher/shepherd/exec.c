@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <launcher/shepherd/exec.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,11 +16,9 @@ static __attribute__((noreturn)) void fail(volatile struct exec_error *error,
     _exit(127);
 }
 
-/* Runs in the child, on the memory of its suspended parent: system calls only, and nothing written
- * but *error. */
-static __attribute__((noreturn)) void child_run(const struct exec_plan *plan, pid_t parent,
-                                                const sigset_t *no_signals,
-                                                volatile struct exec_error *error)
+/* What the child is before it runs anything. */
+static void child_settle(const struct exec_plan *plan, pid_t parent, const sigset_t *no_signals,
+                         volatile struct exec_error *error)
 {
     for (int i = 0; i < PROC_FDS; i++) {
         if (plan->fds[i] >= 0 && dup2(plan->fds[i], i) < 0) {
@@ -41,8 +40,30 @@ static __attribute__((noreturn)) void child_run(const struct exec_plan *plan, pi
         fail(error, START_WDIR);
     }
     sigprocmask(SIG_SETMASK, no_signals, NULL);
+}
+
+/* Runs in the child, on the memory of its suspended parent: system calls only, and nothing written
+ * but *error. */
+static __attribute__((noreturn)) void child_run(const struct exec_plan *plan, pid_t parent,
+                                                const sigset_t *no_signals,
+                                                volatile struct exec_error *error)
+{
+    child_settle(plan, parent, no_signals, error);
     execve(plan->program, plan->argv, plan->env);
     fail(error, START_EXEC);
+}
+
+/* A child with memory of its own. */
+static pid_t fork_entry(const struct exec_plan *plan, pid_t parent, const sigset_t *no_signals)
+{
+    struct exec_error error;
+    pid_t pid = fork();
+    if (pid == 0) {
+        child_settle(plan, parent, no_signals, &error);
+        close_range(plan->fds[RANK_SOCKET] < 0 ? RANK_SOCKET : PROC_FDS, ~0u, 0);
+        exit(plan->entry());
+    }
+    return pid;
 }
 
 pid_t exec_process(const struct exec_plan *plan, struct exec_error *error)
@@ -52,7 +73,7 @@ pid_t exec_process(const struct exec_plan *plan, struct exec_error *error)
     pid_t parent = getpid();
     sigemptyset(&no_signals);
 
-    pid_t pid = vfork();
+    pid_t pid = plan->program ? vfork() : fork_entry(plan, parent, &no_signals);
     if (pid == 0) {
         child_run(plan, parent, &no_signals, &from_child);
     }

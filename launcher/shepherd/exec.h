@@ -6,12 +6,14 @@
 #include <sched.h>
 
 struct exec_plan {
-    const char *program, *wdir; /* wdir NULL: the parent's */
+    const char *program; /* NULL: entry */
+    int (*entry)(void);  /* what a fork of this process calls, with the parent's environment */
+    const char *wdir;    /* NULL: the parent's */
     char *const *argv, *const *env;
     const cpu_set_t *cpus; /* of cpus_size bytes; NULL: not bound */
     size_t cpus_size;
-    int fds[PROC_FDS]; /* become 0, 1, 2 and RANK_SOCKET; above that, close-on-exec. -1: the
-                        * parent's own, or no socket */
+    int fds[PROC_FDS]; /* become 0, 1, 2 and RANK_SOCKET; above that, close-on-exec, and closed for
+                        * entry. -1: the parent's own, or no socket */
     bool traceable;    /* its parent, and what that starts, may trace it under Yama, too */
     int death_signal;  /* what it gets when its parent is gone */
 };

@@ -105,6 +105,11 @@ static pid_t fork_masked(void)
 
 int shepherd_start(struct shepherd **out)
 {
+    return shepherd_start_with(out, NULL);
+}
+
+int shepherd_start_with(struct shepherd **out, int (*entry)(void))
+{
     int fds[2];
     struct shepherd *shepherd = calloc(1, sizeof(*shepherd));
     int rc = shepherd ? make_sockets(fds) : -ENOMEM;
@@ -126,7 +131,7 @@ int shepherd_start(struct shepherd **out)
         goto unmap;
     }
     if (shepherd->pid == 0) {
-        shepherd_main(fds[1], shepherd->cancelled);
+        shepherd_main(fds[1], shepherd->cancelled, entry);
     }
     close(fds[1]);
     shepherd->sock = fds[0];
@@ -210,6 +215,11 @@ void shepherd_cancel_starts(struct shepherd *shepherd)
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
 {
     flush_soon(shepherd, command_put_signal(&shepherd->out, id, signal));
+}
+
+void shepherd_umask(struct shepherd *shepherd, mode_t mask)
+{
+    flush_soon(shepherd, command_put_umask(&shepherd->out, mask));
 }
 
 void shepherd_kill_ranks(struct shepherd *shepherd)

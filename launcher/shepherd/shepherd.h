@@ -34,7 +34,8 @@ enum { RANK_SOCKET = 3, PROC_FDS };
 /* What many processes have in common; sent once. */
 struct start_app {
     enum proc_kind kind;
-    const char *program; /* a path, already resolved (see program_resolve) */
+    const char *program; /* a path, already resolved (see program_resolve); NULL: a fork of the
+                          * shepherd that calls its entry, with the shepherd's environment */
     char *const *argv;
     char *const *env;
     const char *wdir; /* NULL: the daemon's */
@@ -66,6 +67,9 @@ struct shepherd_ops {
 /* Forks the shepherd; returns in the daemon only, which becomes a subreaper. Single-threaded
  * process. 0 or -errno. */
 int shepherd_start(struct shepherd **shepherd) KEEL_MUST_CHECK;
+/* Also starts processes that are no programs, but call entry and exit with what it returns: what
+ * this process has loaded until now need not be loaded again. */
+int shepherd_start_with(struct shepherd **shepherd, int (*entry)(void)) KEEL_MUST_CHECK;
 /* Delivers events on this loop from now on. */
 int shepherd_attach(struct shepherd *shepherd, struct loop *loop, const struct shepherd_ops *ops,
                     void *arg) KEEL_MUST_CHECK;
@@ -75,6 +79,8 @@ void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct s
 void shepherd_start_proc(struct shepherd *shepherd, uint32_t app, const struct start_proc *proc);
 /* To the process and its whole process group. The process need not be started yet. */
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal);
+/* Of what it starts from now on. */
+void shepherd_umask(struct shepherd *shepherd, mode_t mask);
 /* What was to be started and has not been yet will not be, but fails with ECANCELED. This
  * overtakes all commands that wait. */
 void shepherd_cancel_starts(struct shepherd *shepherd);

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,7 @@ struct herd {
     bool ending;                       /* this process ends when the last descendant has */
     uint64_t starts;                   /* commands to start so far */
     const _Atomic uint64_t *cancelled; /* the daemon's: so many of them are void */
+    int (*entry)(void);                /* of processes without a program; NULL: there are none */
 };
 
 static void daemon_gone(struct herd *herd)
@@ -176,6 +178,7 @@ static pid_t start(struct herd *herd, const struct wire_app *app, const struct w
     const enum proc_stdio kinds[3] = {proc->in, app->out, app->err};
     cpu_set_t cpus[TOPO_CPUS_MAX / CPU_SETSIZE];
     struct exec_plan plan = {.program = app->program,
+                             .entry = herd->entry,
                              .wdir = app->wdir,
                              .argv = app->argv,
                              .cpus = proc->cpus ? cpus : NULL,
@@ -230,7 +233,7 @@ static void do_start(struct herd *herd, const struct command *command)
     } else if (!app) {
         error.error = proc.app == UINT32_MAX ? E2BIG : EINVAL;
     } else {
-        error.error = app->error;
+        error.error = app->error || app->program || herd->entry ? app->error : EINVAL;
     }
     if (error.error) {
         report_failure(herd, proc.id, error);
@@ -283,6 +286,16 @@ static void do_signal(struct herd *herd, const struct command *command)
     procs_signal(&herd->procs, id, signal);
 }
 
+static void do_umask(struct herd *herd, const struct command *command)
+{
+    mode_t mask;
+    if (command_get_umask(command, &mask) != ORTE_SUCCESS) {
+        daemon_gone(herd);
+        return;
+    }
+    umask(mask);
+}
+
 static void do_guard(struct herd *herd, const struct command *command)
 {
     const char *folder;
@@ -308,6 +321,9 @@ static void do_command(struct herd *herd, const struct command *command)
         break;
     case COMMAND_SIGNAL:
         do_signal(herd, command);
+        break;
+    case COMMAND_UMASK:
+        do_umask(herd, command);
         break;
     case COMMAND_KILL_RANKS:
         procs_kill(&herd->procs, KILL_RANKS);
@@ -440,7 +456,8 @@ static void run(struct herd *herd)
 /* Own session, so that no terminal reaches it; the only descriptors are the standard ones, of which
  * the input is its daemon's alone, and the socket; every signal is at its default for the children,
  * and blocked here. */
-static int set_up(struct herd *herd, int sock, const _Atomic uint64_t *cancelled)
+static int set_up(struct herd *herd, int sock, const _Atomic uint64_t *cancelled,
+                  int (*entry)(void))
 {
     sigset_t all, child;
     setsid();
@@ -462,6 +479,7 @@ static int set_up(struct herd *herd, int sock, const _Atomic uint64_t *cancelled
     *herd = (struct herd){.sock = sock,
                           .null_fd = null_fd,
                           .cancelled = cancelled,
+                          .entry = entry,
                           .signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)};
     event_queue_open(&herd->events, sock);
     return null_fd >= 0 && herd->signals >= 0 ? 0 : -errno;
@@ -477,10 +495,10 @@ static int close_others(int sock)
     return sock;
 }
 
-void shepherd_main(int sock, const _Atomic uint64_t *cancelled)
+void shepherd_main(int sock, const _Atomic uint64_t *cancelled, int (*entry)(void))
 {
     struct herd herd;
-    if (sock <= 2 || (sock = close_others(sock)) < 0 || set_up(&herd, sock, cancelled) < 0) {
+    if (sock <= 2 || (sock = close_others(sock)) < 0 || set_up(&herd, sock, cancelled, entry) < 0) {
         _exit(1);
     }
     run(&herd);

@@ -14,8 +14,8 @@ struct app_body {
     uint32_t app, kind, out, err, socket, argc, envc;
     struct window window;
     int32_t error;
-    uint32_t has_wdir;
-}; /* then program, [wdir], argv, env */
+    uint32_t has_program, has_wdir;
+}; /* then [program], [wdir], argv, env */
 struct start_body {
     uint32_t app, id, in, bound, envc;
 }; /* then [cpus], env */
@@ -72,24 +72,26 @@ int command_put_app(struct bytes *to, uint32_t app, const struct start_app *spec
                             .err = spec->err,
                             .window = spec->window,
                             .socket = spec->socket,
+                            .has_program = spec->program != NULL,
                             .has_wdir = spec->wdir != NULL};
-    size_t size = sizeof(body) + strlen(spec->program) + 1;
+    size_t size = sizeof(body) + (spec->program ? strlen(spec->program) + 1 : 0);
     size += spec->wdir ? strlen(spec->wdir) + 1 : 0;
     size += vector_size(spec->argv, &body.argc);
     size += vector_size(spec->env, &body.envc);
     if (size > COMMAND_BODY_MAX) {
         body = (struct app_body){.app = app, .error = E2BIG};
-        size = sizeof(body) + 1;
+        size = sizeof(body);
     }
     if (!put_header(to, COMMAND_APP, size)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put(to, &body, sizeof(body));
     if (body.error) {
-        put_string(to, "");
         return ORTE_SUCCESS;
     }
-    put_string(to, spec->program);
+    if (spec->program) {
+        put_string(to, spec->program);
+    }
     if (spec->wdir) {
         put_string(to, spec->wdir);
     }
@@ -123,6 +125,16 @@ int command_put_signal(struct bytes *to, uint32_t id, int signal)
 {
     struct signal_body body = {id, signal};
     if (!put_header(to, COMMAND_SIGNAL, sizeof(body))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    put(to, &body, sizeof(body));
+    return ORTE_SUCCESS;
+}
+
+int command_put_umask(struct bytes *to, mode_t mask)
+{
+    uint32_t body = mask;
+    if (!put_header(to, COMMAND_UMASK, sizeof(body))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     put(to, &body, sizeof(body));
@@ -206,11 +218,11 @@ static bool fill_app(struct wire_app *app, const struct app_body *body,
     app->env = app->argv + body->argc + 1;
     struct rest rest = {(char *) (app->env + body->envc + 1), command->size - sizeof(*body)};
     memcpy(rest.at, command->body + sizeof(*body), rest.size);
-    app->program = take_string(&rest);
-    app->wdir = body->has_wdir && app->program ? take_string(&rest) : NULL;
-    return app->program && (app->wdir || !body->has_wdir) &&
-           take_vector(&rest, app->argv, body->argc) && take_vector(&rest, app->env, body->envc) &&
-           rest.size == 0;
+    app->program = body->has_program ? take_string(&rest) : NULL;
+    bool whole = app->program || !body->has_program;
+    app->wdir = body->has_wdir && whole ? take_string(&rest) : NULL;
+    return whole && (app->wdir || !body->has_wdir) && take_vector(&rest, app->argv, body->argc) &&
+           take_vector(&rest, app->env, body->envc) && rest.size == 0;
 }
 
 int command_get_app(const struct command *command, struct wire_app **out)
@@ -293,6 +305,20 @@ int command_get_signal(const struct command *command, uint32_t *id, int *signal)
     }
     *id = body.id;
     *signal = body.signal;
+    return ORTE_SUCCESS;
+}
+
+int command_get_umask(const struct command *command, mode_t *mask)
+{
+    uint32_t body;
+    if (command->size != sizeof(body)) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    memcpy(&body, command->body, sizeof(body));
+    if (body > 0777) {
+        return ORTE_ERR_BAD_PARAM;
+    }
+    *mask = body;
     return ORTE_SUCCESS;
 }
 

@@ -19,6 +19,7 @@ enum command_type {
     COMMAND_APP = 1,
     COMMAND_START,
     COMMAND_SIGNAL,
+    COMMAND_UMASK,
     COMMAND_KILL_RANKS,
     COMMAND_KILL_ALL,
     COMMAND_GUARD,
@@ -49,9 +50,9 @@ struct wire_app {
     enum proc_stdio out, err;
     struct window window;
     bool socket;
-    int error; /* not 0: it cannot be started, for this reason */
-    const char *program, *wdir;
-    char **argv, **env; /* NULL-ended */
+    int error;                  /* not 0: it cannot be started, for this reason */
+    const char *program, *wdir; /* program NULL: it calls the shepherd's entry */
+    char **argv, **env;         /* NULL-ended */
     size_t env_count;
 };
 /* A process to start; everything is borrowed from the command. */
@@ -69,6 +70,7 @@ int command_put_app(struct bytes *to, uint32_t app, const struct start_app *spec
 int command_put_start(struct bytes *to, uint32_t app,
                       const struct start_proc *proc) KEEL_MUST_CHECK;
 int command_put_signal(struct bytes *to, uint32_t id, int signal) KEEL_MUST_CHECK;
+int command_put_umask(struct bytes *to, mode_t mask) KEEL_MUST_CHECK;
 int command_put_plain(struct bytes *to, enum command_type type) KEEL_MUST_CHECK;
 int command_put_guard(struct bytes *to, const char *folder) KEEL_MUST_CHECK;
 
@@ -78,6 +80,7 @@ ptrdiff_t command_next(const struct bytes *from, struct command *command) KEEL_M
 int command_get_app(const struct command *command, struct wire_app **app) KEEL_MUST_CHECK;
 int command_get_start(const struct command *command, struct wire_proc *proc) KEEL_MUST_CHECK;
 int command_get_signal(const struct command *command, uint32_t *id, int *signal) KEEL_MUST_CHECK;
+int command_get_umask(const struct command *command, mode_t *mask) KEEL_MUST_CHECK;
 int command_get_guard(const struct command *command, const char **folder) KEEL_MUST_CHECK;
 
 #endif

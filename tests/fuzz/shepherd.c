@@ -11,6 +11,7 @@ static void read_command(const struct command *command)
     struct wire_proc proc;
     uint32_t id;
     int signal;
+    mode_t mask;
     const char *folder;
     if (command_get_app(command, &app) == ORTE_SUCCESS) {
         fuzz_check(app != NULL && app->argv && app->env, "an app is whole");
@@ -18,6 +19,7 @@ static void read_command(const struct command *command)
     free(app);
     (void) !command_get_start(command, &proc);
     (void) !command_get_signal(command, &id, &signal);
+    (void) !command_get_umask(command, &mask);
     (void) !command_get_guard(command, &folder);
 }
 

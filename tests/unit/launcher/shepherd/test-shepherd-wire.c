@@ -66,6 +66,21 @@ START_TEST(test_an_app_arrives_whole)
 }
 END_TEST
 
+START_TEST(test_an_app_without_a_program_arrives)
+{
+    struct wire_app *app;
+    struct start_app spec = {.kind = PROC_AGENT, .wdir = "/tmp"};
+    ck_assert_int_eq(command_put_app(&queue, 0, &spec), ORTE_SUCCESS);
+    struct command command = next(COMMAND_APP);
+    ck_assert_int_eq(command_get_app(&command, &app), ORTE_SUCCESS);
+    ck_assert_ptr_null(app->program);
+    ck_assert_str_eq(app->wdir, "/tmp");
+    ck_assert_ptr_null(app->argv[0]);
+    free(app);
+    bytes_fini(&queue);
+}
+END_TEST
+
 START_TEST(test_a_process_arrives_whole)
 {
     struct wire_proc proc;
@@ -90,9 +105,12 @@ START_TEST(test_small_commands)
     struct command command;
     uint32_t id;
     int signal;
+    mode_t mask;
     const char *folder;
     ck_assert_int_eq(command_put_signal(&queue, 4, 15), ORTE_SUCCESS);
     ck_assert_int_eq(command_put_guard(&queue, "/tmp/x"), ORTE_SUCCESS);
+    ck_assert_int_eq(command_put_umask(&queue, 027), ORTE_SUCCESS);
+    ck_assert_int_eq(command_put_umask(&queue, 01000), ORTE_SUCCESS);
     ck_assert_int_eq(command_put_plain(&queue, COMMAND_END), ORTE_SUCCESS);
     ptrdiff_t size = command_next(&queue, &command);
     ck_assert_int_eq(command_get_signal(&command, &id, &signal), ORTE_SUCCESS);
@@ -103,6 +121,13 @@ START_TEST(test_small_commands)
     ck_assert_int_eq(command_get_guard(&command, &folder), ORTE_SUCCESS);
     ck_assert_str_eq(folder, "/tmp/x");
     ck_assert_int_ne(command_get_signal(&command, &id, &signal), ORTE_SUCCESS);
+    bytes_consume(&queue, (size_t) size);
+    size = command_next(&queue, &command);
+    ck_assert_int_eq(command_get_umask(&command, &mask), ORTE_SUCCESS);
+    ck_assert_int_eq(mask, 027);
+    bytes_consume(&queue, (size_t) size);
+    size = command_next(&queue, &command);
+    ck_assert_int_ne(command_get_umask(&command, &mask), ORTE_SUCCESS); /* too large */
     bytes_consume(&queue, (size_t) size);
     command = next(COMMAND_END);
     ck_assert_uint_eq(command.size, 0);
@@ -226,7 +251,7 @@ START_TEST(test_bytes_are_a_queue)
 }
 END_TEST
 
-UNIT_MAIN("shepherd-wire", test_an_app_arrives_whole, test_a_process_arrives_whole,
-          test_small_commands, test_half_a_command_waits_and_nonsense_is_refused,
-          test_damaged_bodies_are_refused, test_what_is_too_big_is_said_to_be,
-          test_bytes_are_a_queue)
+UNIT_MAIN("shepherd-wire", test_an_app_arrives_whole, test_an_app_without_a_program_arrives,
+          test_a_process_arrives_whole, test_small_commands,
+          test_half_a_command_waits_and_nonsense_is_refused, test_damaged_bodies_are_refused,
+          test_what_is_too_big_is_said_to_be, test_bytes_are_a_queue)

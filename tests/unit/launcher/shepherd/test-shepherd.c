@@ -415,10 +415,76 @@ START_TEST(test_lost_descriptors_end_only_their_process)
 }
 END_TEST
 
+static int loaded; /* by the daemon, before it starts the shepherd */
+
+/* Descriptors above the standard ones. */
+static int count_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 3; fd < 256; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+static int speak(void)
+{
+    sigset_t blocked;
+    char text[16] = "";
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    bool own_session = getsid(0) == getpid(), clean = !sigismember(&blocked, SIGTERM);
+    ssize_t got = read(STDIN_FILENO, text, sizeof(text) - 1);
+    dprintf(STDOUT_FILENO, "%d %d %d %d %.*s\n", loaded++, count_descriptors(), own_session, clean,
+            got > 0 ? (int) got : 0, text);
+    return 7;
+}
+
+START_TEST(test_forks_call_the_entry)
+{
+    struct start_app spec = {.kind = PROC_AGENT, .out = STDIO_PIPE, .err = STDIO_NULL};
+    loaded = 41;
+    world_open_with(&world, speak);
+    loaded = 0;
+    shepherd_define_app(world.shepherd, 0, &spec);
+    for (uint32_t id = 0; id < 2; id++) {
+        struct start_proc proc = {.id = id, .in = STDIO_PIPE};
+        shepherd_start_proc(world.shepherd, 0, &proc);
+    }
+    world_run_until(&world, &world.started, 2, 5000);
+    for (uint32_t id = 0; id < 2; id++) {
+        ck_assert_int_eq(write(world.procs[id].fds[0], "word", 4), 4);
+        ck_assert_str_eq(world_read_line(&world, id), "41 0 1 1 word\n");
+    }
+    world_run_until(&world, &world.exited, 2, 5000);
+    ck_assert_int_eq(WEXITSTATUS(world.procs[0].status), 7);
+    world_close(&world);
+
+    world_open(&world);
+    define(0, NULL, NULL);
+    world_start(&world, 0, 0);
+    world_run_until(&world, &world.failed, 1, 5000);
+    assert_fails(0, START_EXEC, EINVAL);
+    world_close(&world);
+}
+END_TEST
+
+START_TEST(test_the_umask_is_that_of_what_starts)
+{
+    world_open(&world);
+    world_define_sh(&world, 0, PROC_RANK, "umask");
+    shepherd_umask(world.shepherd, 0174);
+    world_start(&world, 0, 0);
+    world_run_until(&world, &world.exited, 1, 5000);
+    ck_assert_str_eq(world_read(&world, 0), "0174\n");
+    world_close(&world);
+}
+END_TEST
+
 UNIT_MAIN("shepherd", test_reports_start_and_exit_codes, test_says_at_which_stage_a_start_fails,
           test_starts_many_processes_quickly, test_sets_folder_environment_and_processors,
           test_pipes_carry_every_byte, test_a_pty_carries_bytes_as_they_are,
           test_stderr_can_be_stdout, test_a_socket_carries_both_ways, test_ranks_start_clean,
           test_long_arguments_arrive_and_too_long_ones_are_refused,
           test_signals_reach_the_whole_process_group, test_what_is_cancelled_is_not_started,
-          test_lost_descriptors_end_only_their_process)
+          test_lost_descriptors_end_only_their_process, test_forks_call_the_entry,
+          test_the_umask_is_that_of_what_starts)

@@ -53,11 +53,16 @@ static const struct shepherd_ops ops = {on_started, on_failed, on_exited, on_los
 
 void world_open(struct world *world)
 {
+    world_open_with(world, NULL);
+}
+
+void world_open_with(struct world *world, int (*entry)(void))
+{
     memset(world, 0, sizeof(*world));
     for (unsigned i = 0; i < WORLD_PROCS; i++) {
         memset(world->procs[i].fds, -1, sizeof(world->procs[i].fds));
     }
-    ck_assert_int_eq(shepherd_start(&world->shepherd), 0);
+    ck_assert_int_eq(shepherd_start_with(&world->shepherd, entry), 0);
     ck_assert_int_eq(loop_create(&world->loop), ORTE_SUCCESS);
     ck_assert_int_eq(shepherd_attach(world->shepherd, world->loop, &ops, world), ORTE_SUCCESS);
 }
