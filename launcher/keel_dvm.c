@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <keel/info.h>
 #include <launcher/front/frontend.h>
+#include <launcher/keeld_main.h>
 #include <launcher/request/options/mca_names.h>
 #include <launcher/run.h>
 #include <launcher/standing/submitter.h>
@@ -263,7 +264,7 @@ int main(int argc, char **argv)
     fd_fill_standard();
     int waiter = words.daemonize ? fork_away() : -1;
     frontend_block_signals();
-    int error = shepherd_start(&shepherd);
+    int error = shepherd_start_with(&shepherd, keeld_spare_main);
     if (error != 0) {
         return run_complain(EXIT_RUNTIME, "cannot fork", strerror(-error));
     }

@@ -1,6 +1,6 @@
 # launcher: keelrun and keeld. Both hold their rooms statically: one library less to find and load.
 noinst_LTLIBRARIES += liblauncher.la
-liblauncher_la_SOURCES = launcher/run.h launcher/run.c launcher/services.h launcher/services.c
+liblauncher_la_SOURCES = launcher/keeld_main.h launcher/keeld_main.c launcher/run.h launcher/run.c launcher/services.h launcher/services.c
 include $(srcdir)/launcher/shepherd/local.mk
 include $(srcdir)/launcher/agent/local.mk
 include $(srcdir)/launcher/request/local.mk
@@ -18,7 +18,10 @@ launcher_libs = liblauncher.la libwireup.la librml.la liboob.la libbase.la
 bin_PROGRAMS += bin/keelrun bin/keeld bin/keel-dvm
 bin_keelrun_SOURCES = launcher/keelrun.c
 bin_keelrun_LDADD = $(launcher_libs)
+bin_keelrun_LDFLAGS = -Wl,-z,now
 bin_keeld_SOURCES = launcher/keeld.c
 bin_keeld_LDADD = $(launcher_libs)
+bin_keeld_LDFLAGS = -Wl,-z,now
 bin_keel_dvm_SOURCES = launcher/keel_dvm.c
 bin_keel_dvm_LDADD = $(launcher_libs)
+bin_keel_dvm_LDFLAGS = -Wl,-z,now

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define AGENT_APP 0u
-
 bool agent_split(char ***words, const char *command)
 {
     static const char blanks[] = " \t";

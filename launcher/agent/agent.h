@@ -6,6 +6,7 @@
 
 #include <launcher/shepherd/shepherd.h>
 
+#define AGENT_APP 0u                          /* the number of all agents' program */
 #define AGENT_ID(vpid) (0x80000000u | (vpid)) /* the shepherd's id of the agent of a daemon */
 
 struct agent_command {

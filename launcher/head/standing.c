@@ -7,6 +7,7 @@
 #include <base/settings/log.h>
 #include <launcher/head/hnp.h>
 #include <launcher/node/orders/home.h>
+#include <launcher/node/orders/hosting.h>
 #include <launcher/standing/talk.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,14 +264,14 @@ static int take_slots(struct submission *submission, opal_buffer_t *buffer)
     return status;
 }
 
-static int order_start(struct submission *submission, uint32_t daemon, uint32_t vpid,
-                       const uint8_t *text, size_t size)
+static int order_start(struct submission *submission, uint32_t daemon, uint32_t vpid, uint8_t *text,
+                       size_t size)
 {
     struct hnp *hnp = submission->standing->hnp;
-    opal_buffer_t *order =
-        proto_new(ORDER_HOST, "quub", submission->job, vpid, submission->mask, text, size);
+    struct hosting hosting = {submission->mask, submission->env, text, size};
+    opal_buffer_t *order = proto_new(ORDER_HOST, "qu", submission->job, vpid);
     if (order) {
-        order = proto_whole(order, proto_pack_strings(order, submission->env));
+        order = proto_whole(order, hosting_pack(order, &hosting));
     }
     int status = order ? daemon_order(hnp->daemon, daemon, order) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_SUCCESS) {

@@ -515,7 +515,6 @@ static int take_config(struct daemon *daemon, const struct daemon_config *config
     daemon->radix = config->radix;
     daemon->loop = config->loop;
     list_init(&daemon->spawned_watchers);
-    list_init(&daemon->hosted);
     daemon->shepherd = config->shepherd;
     daemon->service_table = config->service_table;
     daemon->home = config->home;

@@ -118,8 +118,7 @@ struct daemon {
     char homeless_why[LINK_WHY_BYTES];
     const struct home *home;     /* borrowed; NULL in the HNP */
     struct onward *onward;       /* owned: the daemons that this one starts; NULL: none */
-    struct list hosted;          /* struct hosted of hosted.c: daemons of other jobs */
-    uint32_t last_hosted;        /* the number of the last one */
+    struct hosts *hosts;         /* owned: daemons of other jobs that this one has; NULL: none */
     struct tracer *tracer;       /* owned; NULL until stacks are asked for */
     struct explainer *explainer; /* owned; NULL until it is asked what the ranks do */
     struct names *names;         /* owned: published by ranks */

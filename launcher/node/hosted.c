@@ -2,40 +2,56 @@
 
 #include <launcher/node/hosted.h>
 
-#include <base/data/strings.h>
-#include <base/host/paths.h>
+#include <base/data/bytes.h>
+#include <base/data/crypto.h>
 #include <base/net/sock.h>
+#include <errno.h>
 #include <launcher/agent/agent.h>
 #include <launcher/agent/said.h>
 #include <launcher/node/daemon.h>
+#include <launcher/node/orders/hosting.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <wireup/proto.h>
 
 /* Ids of the shepherd above those of agents, for there are no more daemons than that. */
 #define HOSTED_FIRST 0xc0000000u
 #define END_US 5000000u  /* when their job is over: to end by themselves */
 #define KILL_US 1000000u /* SIGTERM was not enough */
+#define SPARE_US 100000u /* from the last start of one on: the next does not slow that down */
 
-/* A daemon of another job. */
+/* A daemon of another job, or the spare one. */
 struct hosted {
-    struct list link; /* in daemon->hosted */
-    struct daemon *daemon;
+    struct list link; /* in hosts->all */
+    struct hosts *hosts;
     uint64_t job;
     uint32_t vpid, id;
-    char *text; /* owned: what it is to be told; NULL: it was */
-    size_t size;
+    int input; /* owned: its standard input; -1: it is not started yet, or has been told all */
+    struct loop_io input_io;
+    struct bytes text; /* what it is to be told; empty: nothing yet, or all is written */
     struct said said;
     struct loop_timer timer; /* its job is over */
     bool ended;              /* by SIGTERM; SIGKILL is next */
 };
 
-static struct hosted *find(const struct daemon *daemon, uint32_t id)
+struct hosts {
+    struct daemon *daemon; /* borrowed */
+    struct list all;
+    struct hosted *spare; /* of them: started, and waits for a job; NULL: none */
+    struct loop_timer spare_timer;
+    uint32_t last; /* the number of the last one */
+};
+
+static struct hosted *find(const struct hosts *hosts, uint32_t id)
 {
     struct hosted *hosted;
-    list_for_each (hosted, &daemon->hosted, struct hosted, link) {
+    if (!hosts) {
+        return NULL;
+    }
+    list_for_each (hosted, &hosts->all, struct hosted, link) {
         if (hosted->id == id) {
             return hosted;
         }
@@ -44,26 +60,34 @@ static struct hosted *find(const struct daemon *daemon, uint32_t id)
 }
 
 /* One that no living one has. */
-static uint32_t new_id(struct daemon *daemon)
+static uint32_t new_id(struct hosts *hosts)
 {
     do {
-        daemon->last_hosted = (daemon->last_hosted + 1) & ~HOSTED_FIRST;
-    } while (find(daemon, HOSTED_FIRST | daemon->last_hosted));
-    return HOSTED_FIRST | daemon->last_hosted;
+        hosts->last = (hosts->last + 1) & ~HOSTED_FIRST;
+    } while (find(hosts, HOSTED_FIRST | hosts->last));
+    return HOSTED_FIRST | hosts->last;
+}
+
+static void close_input(struct hosted *hosted)
+{
+    if (hosted->input >= 0) {
+        loop_io_watch(&hosted->input_io, 0);
+        fd_close(&hosted->input);
+    }
+    if (hosted->text.data) {
+        crypto_wipe(hosted->text.data, hosted->text.capacity);
+        bytes_fini(&hosted->text);
+    }
 }
 
 static void destroy(struct hosted *hosted)
 {
-    if (!hosted) {
-        return;
-    }
+    struct hosts *hosts = hosted->hosts;
+    hosts->spare = hosts->spare == hosted ? NULL : hosts->spare;
     list_remove(&hosted->link);
     loop_timer_stop(&hosted->timer);
     said_fini(&hosted->said);
-    if (hosted->text) {
-        crypto_wipe(hosted->text, hosted->size);
-        free(hosted->text);
-    }
+    close_input(hosted);
     free(hosted);
 }
 
@@ -75,129 +99,183 @@ static void report_end(struct daemon *daemon, uint64_t job, uint32_t vpid, const
 static void pass(struct said *said, const char *line)
 {
     const struct hosted *hosted = container_of(said, struct hosted, said);
-    daemon_report(hosted->daemon, proto_new(REPORT_HOSTED, "qs", hosted->job, line));
+    daemon_report(hosted->hosts->daemon, proto_new(REPORT_HOSTED, "qs", hosted->job, line));
 }
 
 static void timer_fired(struct loop_timer *timer)
 {
     struct hosted *hosted = container_of(timer, struct hosted, timer);
-    shepherd_signal(hosted->daemon->shepherd, hosted->id, hosted->ended ? SIGKILL : SIGTERM);
+    shepherd_signal(hosted->hosts->daemon->shepherd, hosted->id, hosted->ended ? SIGKILL : SIGTERM);
     hosted->ended = true;
     loop_timer_start(timer, KILL_US);
+}
+
+/* --- one --- */
+
+/* A fork of the shepherd, which calls what is said to shepherd_start_with. */
+static void run(struct hosted *hosted)
+{
+    struct shepherd *shepherd = hosted->hosts->daemon->shepherd;
+    struct start_app app = {.kind = PROC_AGENT, .out = STDIO_NULL, .err = STDIO_PIPE};
+    struct start_proc proc = {.id = hosted->id, .in = STDIO_PIPE};
+    shepherd_define_app(shepherd, AGENT_APP, &app);
+    shepherd_start_proc(shepherd, AGENT_APP, &proc);
+}
+
+/* Writes what it takes. One that has closed its end ends, and how it ends says more. */
+static void tell(struct hosted *hosted)
+{
+    struct bytes *text = &hosted->text;
+    ssize_t written = 0;
+    while (bytes_waiting(text) > 0 && (written >= 0 || errno == EINTR)) {
+        written = write(hosted->input, text->data + text->head, bytes_waiting(text));
+        bytes_consume(text, written > 0 ? (size_t) written : 0);
+    }
+    if (written < 0 && errno == EAGAIN) {
+        loop_io_watch(&hosted->input_io, EV_WRITE);
+    } else {
+        close_input(hosted);
+    }
+}
+
+static void input_ready(struct loop_io *io, short events)
+{
+    (void) events;
+    tell(container_of(io, struct hosted, input_io));
+}
+
+static struct hosted *start(struct hosts *hosts)
+{
+    struct hosted *hosted = calloc(1, sizeof(*hosted));
+    if (!hosted) {
+        return NULL;
+    }
+    *hosted = (struct hosted){.hosts = hosts, .id = new_id(hosts), .input = -1};
+    said_init(&hosted->said, hosts->daemon->loop, pass);
+    said_pass(&hosted->said);
+    loop_timer_init(&hosted->timer, hosts->daemon->loop, timer_fired);
+    list_append(&hosts->all, &hosted->link);
+    run(hosted);
+    return hosted;
+}
+
+/* Where it cannot be had, the next job tries again. */
+static void start_spare(struct hosts *hosts)
+{
+    hosts->spare = hosts->spare ? hosts->spare : start(hosts);
+}
+
+static void spare_due(struct loop_timer *timer)
+{
+    start_spare(container_of(timer, struct hosts, spare_timer));
+}
+
+static bool has_job(const struct hosted *hosted)
+{
+    return hosted->hosts->spare != hosted;
 }
 
 /* --- the shepherd's events --- */
 
 bool hosted_started(struct daemon *daemon, uint32_t id, int input, int errors)
 {
-    struct hosted *hosted = find(daemon, id);
+    struct hosted *hosted = find(daemon->hosts, id);
     if (!hosted) {
         return false;
     }
-    char *text = hosted->text;
-    hosted->text = NULL;
+    hosted->input = input;
+    loop_io_init(&hosted->input_io, daemon->loop, input, input_ready);
     said_open(&hosted->said, errors);
-    if (agent_tell(input, text, hosted->size) < 0) {
-        shepherd_signal(daemon->shepherd, id, SIGTERM); /* its end is reported */
+    if (bytes_waiting(&hosted->text) > 0) {
+        tell(hosted);
     }
     return true;
 }
 
 bool hosted_failed(struct daemon *daemon, uint32_t id, int error)
 {
-    struct hosted *hosted = find(daemon, id);
+    struct hosted *hosted = find(daemon->hosts, id);
     char why[128];
-    if (hosted) {
-        snprintf(why, sizeof(why), "keeld cannot be started: %s", strerror(error));
-        report_end(daemon, hosted->job, hosted->vpid, why);
-        destroy(hosted);
+    if (!hosted) {
+        return false;
     }
-    return hosted != NULL;
+    if (has_job(hosted)) {
+        snprintf(why, sizeof(why), "its daemon cannot be started: %s", strerror(error));
+        report_end(daemon, hosted->job, hosted->vpid, why);
+    }
+    destroy(hosted);
+    return true;
 }
 
 bool hosted_exited(struct daemon *daemon, uint32_t id, int wait_status)
 {
-    struct hosted *hosted = find(daemon, id);
+    struct hosted *hosted = find(daemon->hosts, id);
     char how[64], why[96];
-    if (hosted) {
+    if (!hosted) {
+        return false;
+    }
+    if (has_job(hosted)) {
         said_close(&hosted->said);
         agent_describe_end(how, sizeof(how), wait_status);
         snprintf(why, sizeof(why), "its daemon %s", how);
         report_end(daemon, hosted->job, hosted->vpid, why);
-        destroy(hosted);
     }
-    return hosted != NULL;
+    destroy(hosted);
+    return true;
 }
 
 /* --- orders --- */
 
-static int run(struct hosted *hosted, uint32_t mask, char *const *env)
+static int open_hosts(struct daemon *daemon)
 {
-    static char vpid_option[] = "--vpid", mask_option[] = "--umask";
-    char vpid[16], digits[16];
-    char *keeld = paths_program("keeld");
-    snprintf(vpid, sizeof(vpid), "%u", hosted->vpid);
-    snprintf(digits, sizeof(digits), "%03o", mask);
-    char *words[] = {keeld, vpid_option, vpid, mask_option, digits, NULL};
-    struct agent_command command = {
-        .kind = PROC_AGENT, .words = words, .env = env, .err = STDIO_PIPE};
-    int error = keeld ? agent_run(hosted->daemon->shepherd, hosted->id, &command) : -ENOENT;
-    free(keeld);
-    return error;
+    struct hosts *hosts = calloc(1, sizeof(*hosts));
+    if (!hosts) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    hosts->daemon = daemon;
+    list_init(&hosts->all);
+    loop_timer_init(&hosts->spare_timer, daemon->loop, spare_due);
+    daemon->hosts = hosts;
+    return ORTE_SUCCESS;
 }
 
-static struct hosted *add(struct daemon *daemon, uint64_t job, uint32_t vpid)
+/* The spare daemon, or a new one, is of this job from now on. */
+static int host(struct hosts *hosts, uint64_t job, uint32_t vpid, const opal_buffer_t *text)
 {
-    struct hosted *hosted = calloc(1, sizeof(*hosted));
-    if (!hosted) {
-        return NULL;
+    start_spare(hosts);
+    struct hosted *hosted = hosts->spare;
+    if (!hosted || !bytes_append(&hosted->text, text->unpack_ptr, proto_left(text))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    *hosted = (struct hosted){.daemon = daemon, .job = job, .vpid = vpid};
-    hosted->id = new_id(daemon);
-    said_init(&hosted->said, daemon->loop, pass);
-    said_pass(&hosted->said);
-    loop_timer_init(&hosted->timer, daemon->loop, timer_fired);
-    list_append(&daemon->hosted, &hosted->link);
-    return hosted;
-}
-
-/* What an order says behind the job and the vpid. */
-static int take_order(struct hosted *hosted, uint32_t *mask, char ***env, opal_buffer_t *buffer)
-{
-    uint8_t *text = NULL;
-    int status = proto_unpack(buffer, "ub", mask, &text, &hosted->size);
-    hosted->text = (char *) text;
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack_strings(buffer, env);
+    hosts->spare = NULL;
+    hosted->job = job;
+    hosted->vpid = vpid;
+    loop_timer_start(&hosts->spare_timer, SPARE_US);
+    if (hosted->input >= 0) {
+        tell(hosted);
     }
-    if (status == OPAL_SUCCESS &&
-        (hosted->size == 0 || hosted->size > HOME_SIZE_MAX || *mask > 0777)) {
-        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    return status;
+    return ORTE_SUCCESS;
 }
 
 int hosted_start(struct daemon *daemon, opal_buffer_t *buffer)
 {
     uint64_t job;
-    uint32_t vpid, mask = 0;
-    char **env = NULL;
+    uint32_t vpid;
     int status = proto_unpack(buffer, "qu", &job, &vpid);
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    struct hosted *hosted = add(daemon, job, vpid);
-    status = hosted ? take_order(hosted, &mask, &env, buffer) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (proto_left(buffer) == 0 || proto_left(buffer) > HOSTING_SIZE_MAX) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    } else if (!daemon->hosts) {
+        status = open_hosts(daemon);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = host(daemon->hosts, job, vpid, buffer);
+    }
     if (status != ORTE_SUCCESS) {
         report_end(daemon, job, vpid, opal_strerror(status));
-        destroy(hosted);
-    } else {
-        int error = run(hosted, mask, env);
-        if (error < 0) {
-            (void) hosted_failed(daemon, hosted->id, -error);
-        }
     }
-    strings_free(env);
     return status;
 }
 
@@ -206,8 +284,11 @@ int hosted_over(struct daemon *daemon, opal_buffer_t *buffer)
     uint64_t job;
     struct hosted *hosted;
     int status = proto_unpack(buffer, "q", &job);
-    list_for_each (hosted, &daemon->hosted, struct hosted, link) {
-        if (status == OPAL_SUCCESS && hosted->job == job) {
+    if (status != OPAL_SUCCESS || !daemon->hosts) {
+        return status;
+    }
+    list_for_each (hosted, &daemon->hosts->all, struct hosted, link) {
+        if (hosted->job == job && has_job(hosted)) {
             loop_timer_start(&hosted->timer, END_US);
         }
     }
@@ -217,7 +298,12 @@ int hosted_over(struct daemon *daemon, opal_buffer_t *buffer)
 void hosted_destroy(struct daemon *daemon)
 {
     struct hosted *hosted;
-    list_for_each (hosted, &daemon->hosted, struct hosted, link) {
+    if (!daemon->hosts) {
+        return;
+    }
+    list_for_each (hosted, &daemon->hosts->all, struct hosted, link) {
         destroy(hosted);
     }
+    loop_timer_stop(&daemon->hosts->spare_timer);
+    free(daemon->hosts);
 }

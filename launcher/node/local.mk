@@ -14,6 +14,7 @@ liblauncher_la_SOURCES += launcher/node/explain/explain.h launcher/node/explain/
 
 # What a daemon is told and what it reports.
 liblauncher_la_SOURCES += launcher/node/orders/home.h launcher/node/orders/home.c \
+	launcher/node/orders/hosting.h launcher/node/orders/hosting.c \
 	launcher/node/orders/orders.h launcher/node/orders/orders.c launcher/node/orders/spawned.c
 
 # The ranks' wire-up.

@@ -24,6 +24,12 @@ dvm_processes()
     descendants "$dvm_pid"
 }
 
+# Each node has its daemon in reserve.
+has_spares()
+{
+    [ "$(dvm_processes | grep -c keel-spare)" -eq 2 ]
+}
+
 # No job has left a daemon or a folder.
 is_idle()
 {
@@ -55,9 +61,11 @@ memory_kib()
 dvm_pid=$!
 started+=("$dvm_pid")
 ok "the DVM stands" wait_for 20 test -s "$uri"
-idle=$(dvm_processes | wc -l) folders=$(count_folders)
 failed=0
-run_jobs "$first"
+run_jobs 2
+ok "the first jobs have ended" wait_for 20 has_spares
+idle=$(dvm_processes | wc -l) folders=$(count_folders)
+run_jobs $((first - 2))
 ok "$first jobs: no daemon and no folder of theirs is left" wait_for 20 is_idle
 descriptors=$(count_descriptors) memory=$(memory_kib)
 run_jobs $((more - first))

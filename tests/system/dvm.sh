@@ -27,21 +27,32 @@ fell()
 
 no_keeld()
 {
-    [ -z "$(keelds)" ]
+    [ -z "$(keelds)$(spares)" ]
 }
 
-# Of the pids on standard input, those of daemons.
-own_keelds()
+# named NAME: of the pids on standard input, those of this name.
+named()
 {
     local one
     while read -r one; do
-        [ "$(cat "/proc/$one/comm" 2>/dev/null)" != keeld ] || is_zombie "$one" || echo "$one"
+        [ "$(cat "/proc/$one/comm" 2>/dev/null)" != "$1" ] || is_zombie "$one" || echo "$one"
     done
 }
 
 keelds()
 {
-    processes_with "TMPDIR=$work" | own_keelds
+    processes_with "TMPDIR=$work" | named keeld
+}
+
+spares()
+{
+    processes_with "TMPDIR=$work" | named keel-spare
+}
+
+# has_spares COUNT
+has_spares()
+{
+    [ "$(spares | wc -l)" -eq "$1" ]
 }
 
 has_keelds()
@@ -91,6 +102,29 @@ same_as_without()
     kill -INT "$pid"
     await 15
     is "an interrupt ends the job" 130 "$code"
+}
+
+# --- daemons in reserve ---
+
+reserve()
+{
+    local big one
+    run_limited 20 "$keelrun" --dvm "$uri" -n 4 true
+    ok "each node has one daemon in reserve" wait_for 20 has_spares 4
+    for one in $(spares); do
+        kill -KILL "$one"
+    done
+    ok "they are killed" wait_for 20 has_spares 0
+    run_limited 20 "$keelrun" --dvm "$uri" -n 4 echo here
+    is "a job without one" "0 here here here here" "$code $(xargs <"$work/out")"
+    is "and what it says" "" "$(cat "$work/err")"
+
+    ok "there is one again" wait_for 20 has_spares 4
+    big=$(head -c 100000 /dev/zero | tr '\0' x)
+    # shellcheck disable=SC2016
+    run_limited 20 env BIG1="$big" BIG2="$big" BIG3="$big" "$keelrun" --dvm "$uri" -n 2 \
+        sh -c 'echo ${#BIG1} ${#BIG3}'
+    is "a large environment" "100000 100000 100000 100000" "$(xargs <"$work/out")"
 }
 
 # --- slots ---
@@ -254,7 +288,7 @@ lost_node()
 child_with_vpid()
 {
     local one
-    for one in $(descendants "$dvm_pid" | awk '$2 == "keeld" { print $1 }'); do
+    for one in $(pgrep -P "$(pgrep -P "$dvm_pid" -x keel-shepherd)" -x keeld); do
         if tr '\0' ' ' <"/proc/$one/cmdline" | grep -q -- "--vpid $1 \$"; then
             echo "$one"
             return
@@ -305,6 +339,7 @@ run_limited 90 "$KEEL_TEST_BUILDDIR/bin/keel-ps" --timeout $((40 * slow))
 like "keel-ps: a DVM without ranks" "$work/out" '^job [0-9a-f]{32}: 0 ranks of keel-dvm, '
 is "keel-ps: no rank is listed" "" "$(grep 'not started' "$work/out")"
 same_as_without
+reserve
 slots
 at_a_time
 interrupted_wait

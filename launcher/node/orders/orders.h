@@ -33,8 +33,8 @@ enum order {
     ORDER_GROW,       /* u daemons, u count, count u: so many are there now, these of them lost */
     ORDER_JOIN,   /* q, q: the tree's last broadcasts of both classes (rml_begin_casts); u daemons
                    * and the rest as in ORDER_REHOME: the place in a tree that stands */
-    ORDER_HOST,   /* q job, u vpid, u umask, b text, strings its environment: start this daemon
-                   * of another job (hosted.h) */
+    ORDER_HOST,   /* q job, u vpid, and what that daemon of another job is told (hosting.h): start
+                   * it (hosted.h) */
     ORDER_UNHOST, /* q job: that job is over */
 };
 

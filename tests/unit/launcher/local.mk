@@ -126,12 +126,15 @@ tests_unit_launcher_front_test_output_LDADD = tests/lib/libunit.la liblauncher.l
 
 # What travels between front end, HNP and daemons.
 check_PROGRAMS += tests/unit/launcher/node/orders/test-orders tests/unit/launcher/request/test-submit \
-	tests/unit/launcher/node/orders/test-home
+	tests/unit/launcher/node/orders/test-home tests/unit/launcher/node/orders/test-hosting
 tests_unit_launcher_node_orders_test_orders_SOURCES = tests/unit/launcher/node/orders/test-orders.c $(DECODER)
 tests_unit_launcher_node_orders_test_orders_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 tests_unit_launcher_request_test_submit_SOURCES = tests/unit/launcher/request/test-submit.c $(DECODER)
 tests_unit_launcher_request_test_submit_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
+	libbase.la
+tests_unit_launcher_node_orders_test_hosting_SOURCES = tests/unit/launcher/node/orders/test-hosting.c
+tests_unit_launcher_node_orders_test_hosting_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
 tests_unit_launcher_node_orders_test_home_SOURCES = tests/unit/launcher/node/orders/test-home.c
 tests_unit_launcher_node_orders_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \

@@ -1,0 +1,25 @@
+/* What a standing daemon tells a daemon of another job that it starts, on its standard input up to
+ * its end: whose job that is, and the text of home.h. */
+#ifndef LAUNCHER_NODE_ORDERS_HOSTING_H
+#define LAUNCHER_NODE_ORDERS_HOSTING_H
+
+#include <keel/buffer.h>
+#include <keel/types.h>
+
+#define HOSTING_SIZE_MAX (8u << 20) /* of it as bytes: what keelrun may say about its job */
+
+struct hosting {
+    uint32_t mask; /* the submitter's umask */
+    char **env;    /* and environment */
+    uint8_t *text;
+    size_t size;
+};
+
+/* "u umask, b text, strings the environment", behind what the buffer has. */
+int hosting_pack(opal_buffer_t *buffer, const struct hosting *hosting) KEEL_MUST_CHECK;
+/* All in it is malloc'd. Wants its hosting_fini. */
+int hosting_unpack(opal_buffer_t *buffer, struct hosting *hosting) KEEL_MUST_CHECK;
+/* Wipes the text: the job's key is in it. */
+void hosting_fini(struct hosting *hosting);
+
+#endif
