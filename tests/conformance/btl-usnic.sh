@@ -45,7 +45,7 @@ run_cases()
 {
     case $cases in
     all) set -- ;;
-    some) set -- sizes 'many to one' 'atomics overlap' traffic ;;
+    some) set -- sizes 'many to one' 'atomics overlap' ;;
     *) set -- sizes 'many to one' 'atomics overlap' traffic order put get ;;
     esac
     output=$("$program" usnic "$processes" "$@" 2>&1)

@@ -2,6 +2,7 @@
 # The rails over datagrams between two hosts, over cables that lose packets, swallow large ones, or are cut.
 # With arguments one of these instead:
 #   conformance N...   the conformance suite with so many processes, over a cable that loses
+#   other-way          nothing passes to the first host
 #   goodput            what is left of a stream over such a cable
 #   all-to-all         eight ranks on one host, as fast as they can
 #   flood COUNT        so many forged datagrams, while two ranks send and receive
@@ -342,20 +343,17 @@ if [ -z "$libfabric" ]; then
 elif [ "$1" = all-to-all ]; then
     all_to_all
 elif make_hosts && plug_cable bad 10.99.50 a b; then
-    if [ "$1" = conformance ]; then
+    case $1 in
+    conformance)
         for processes in "${@:2}"; do
             conformance "$processes"
         done
-        finish
-    fi
-    if [ "$1" = flood ]; then
-        flood "$2"
-        finish
-    fi
-    if [ "$1" = goodput ]; then
-        goodput
-        finish
-    fi
+        ;;
+    flood) flood "$2" ;;
+    goodput) goodput ;;
+    other-way) one_way "nothing passes to the first" '2>1' ;;
+    esac
+    [ $# = 0 ] || finish
     whole
     small_queue
     map_refused
@@ -367,7 +365,6 @@ elif make_hosts && plug_cable bad 10.99.50 a b; then
     hole
     narrower
     one_way "nothing passes to the second" '1>2'
-    one_way "nothing passes to the first" '2>1'
     nothing
     no_files_left "no file is left on either host"
 else
