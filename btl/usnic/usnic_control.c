@@ -86,23 +86,27 @@ static void say(usnic_endpoint *peer, const struct usnic_control_frame *frame, s
     }
 }
 
-void usnic_say_probe(usnic_endpoint *peer, size_t size)
+/* About a packet of so many bytes, in a frame of so many. */
+static void say_in_session(usnic_endpoint *peer, enum usnic_control_kind kind, size_t about,
+                           size_t size)
 {
-    const struct usnic_control_frame frame = {.kind = USNIC_PROBE,
-                                              .size = (uint16_t) size,
+    const struct usnic_control_frame frame = {.kind = (uint8_t) kind,
+                                              .size = (uint16_t) about,
                                               .index = peer->hello.their_index,
                                               .token = peer->hello.token};
 
-    peer->usnic->counts.probes++;
     say(peer, &frame, size);
+}
+
+void usnic_say_probe(usnic_endpoint *peer, size_t size)
+{
+    peer->usnic->counts.probes++;
+    say_in_session(peer, USNIC_PROBE, size, size);
 }
 
 void usnic_say_here(usnic_endpoint *peer)
 {
-    const struct usnic_control_frame frame = {
-        .kind = USNIC_HERE, .index = peer->hello.their_index, .token = peer->hello.token};
-
-    say(peer, &frame, USNIC_CONTROL_HEADER);
+    say_in_session(peer, USNIC_HERE, 0, USNIC_CONTROL_HEADER);
 }
 
 static void over_send(usnic_endpoint *peer, uint32_t index, uint64_t token)
@@ -136,16 +140,6 @@ void usnic_say_over_again(usnic_endpoint *peer)
 
 /* ---- hearing ---- */
 
-static void probe_answer(usnic_endpoint *peer, const struct usnic_control_frame *probe)
-{
-    const struct usnic_control_frame frame = {.kind = USNIC_ECHO,
-                                              .size = probe->size,
-                                              .index = peer->hello.their_index,
-                                              .token = peer->hello.token};
-
-    say(peer, &frame, USNIC_CONTROL_HEADER);
-}
-
 static void frame_take(usnic_endpoint *peer, const struct usnic_control_frame *frame)
 {
     usnic_peer_proved(peer);
@@ -154,7 +148,7 @@ static void frame_take(usnic_endpoint *peer, const struct usnic_control_frame *f
         usnic_lost_received(peer);
         break;
     case USNIC_PROBE:
-        probe_answer(peer, frame);
+        say_in_session(peer, USNIC_ECHO, frame->size, USNIC_CONTROL_HEADER);
         break;
     case USNIC_ECHO:
         peer->usnic->counts.answers++;

@@ -150,7 +150,6 @@ static struct usnic_rx *spare_of(struct usnic_module *usnic, const uint8_t *byte
         struct usnic_rx *spare = &faults->spares[i];
         if (!spare->super.bytes) {
             spare->super.bytes = faults->spare_memory + i * usnic_port_stride(&usnic->port);
-            list_init(&spare->packet.frame.link);
             memcpy(spare->super.bytes, bytes, size);
             return spare;
         }

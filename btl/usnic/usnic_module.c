@@ -110,15 +110,8 @@ static struct usnic_port_config port_config(const struct usnic_module *usnic,
     };
 }
 
-static void packets_init(struct usnic_module *usnic)
+static void controls_init(struct usnic_module *usnic)
 {
-    for (size_t socket = 0; socket < usnic->port.sockets; socket++) {
-        for (size_t i = 0; i < usnic->params.rx_buffers; i++) {
-            struct usnic_rx *rx =
-                (struct usnic_rx *) (void *) fabric_receive_at(&usnic->port.receives[socket], i);
-            list_init(&rx->packet.frame.link);
-        }
-    }
     for (size_t i = 0; i < USNIC_CONTROLS; i++) {
         usnic->controls[i].bytes = usnic_port_carve(&usnic->port, 1) + usnic->port.prefix;
         list_append(&usnic->free_controls, &usnic->controls[i].link);
@@ -164,7 +157,7 @@ static int module_open(struct usnic_module *usnic, const struct netif *netif, ch
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    packets_init(usnic);
+    controls_init(usnic);
     status = engine_open(usnic);
     if (status == OPAL_SUCCESS) {
         usnic->opened = true;

@@ -10,7 +10,7 @@ enum {
     ACK_PACKETS = 16,  /* are acknowledged at once, */
     ACK_SHARE = 4,     /* and so is a part of the credit that was used */
     BURST = 16,        /* packets that one acknowledgement lets go */
-    LATER_US = 1000000 /* by so much less, at most, was a packet under way than the one before it */
+    LATER_US = 1000000 /* a packet may take so much less time on its way than the one before */
 };
 
 /* ---- what was acknowledged ---- */
