@@ -129,3 +129,16 @@ int mapping_count_ranks(const struct mapping *mapping, uint32_t node, unsigned l
     free(threads);
     return threads ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
+
+int mapping_expect_known(struct mapping *mapping, int status)
+{
+    bool placed = status == ORTE_SUCCESS;
+    for (uint32_t node = 0; node < mapping->plan->node_count && mapping->needs_views; node++) {
+        const struct node_state *state = &mapping->nodes[node];
+        if (!state->view && state->of_app > 0 && (placed || mapping_is_open(state))) {
+            mapping->use->unknown[node] = true;
+            status = mapping_unknown(mapping, node);
+        }
+    }
+    return status;
+}

@@ -14,6 +14,12 @@ int mapping_fail(struct mapping *mapping, int status, const char *format, ...)
     return status;
 }
 
+int mapping_unknown(struct mapping *mapping, uint32_t node)
+{
+    return mapping_fail(mapping, ORTE_ERR_NOT_AVAILABLE, "the processors of node %s are not known",
+                        mapping->plan->nodes[node].name);
+}
+
 int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object, char *cpus)
 {
     if (mapping->count == mapping->capacity) {

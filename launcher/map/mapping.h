@@ -16,7 +16,8 @@ struct place {
 };
 
 struct node_state {
-    const struct view *view; /* borrowed; NULL: its topology is not needed */
+    const struct view *view; /* borrowed; NULL: its topology is not needed, or, where ranks are
+                              * added, not known: then it is taken to have room */
     uint32_t limit;          /* ranks, at most */
     uint32_t placed;
     uint32_t turn;        /* among the nodes of the program that is being mapped */
@@ -39,6 +40,7 @@ struct mapping {
     struct node_state *nodes; /* owned, by node */
     struct view *views;       /* owned: one for each distinct topology */
     uint32_t view_count;
+    bool needs_views;
     uint32_t *candidates; /* owned: the nodes of the program that is being mapped */
     uint32_t candidate_count;
     uint32_t per_node;    /* -N of that program; 0: none */
@@ -50,6 +52,8 @@ struct mapping {
     size_t reason_size;
 };
 
+/* A node's processors are not known. */
+int mapping_unknown(struct mapping *mapping, uint32_t node);
 /* Sets the mapping's reason; returns status. */
 int mapping_fail(struct mapping *mapping, int status, const char *format, ...) KEEL_PRINTF(3, 4);
 
@@ -61,6 +65,13 @@ int mapping_count_ranks(const struct mapping *mapping, uint32_t node, unsigned l
 /* Begins and ends it. */
 int mapping_begin(struct mapping *mapping) KEEL_MUST_CHECK;
 void mapping_end(struct mapping *mapping);
+
+/* extend.c: have all nodes where ranks were placed a topology, if they need one? Where placing them
+ * failed, for want of room: all that may have more than they were taken to have? use->unknown says
+ * which have not. */
+int mapping_expect_known(struct mapping *mapping, int status) KEEL_MUST_CHECK;
+/* Is it below its limit? */
+bool mapping_is_open(const struct node_state *state);
 
 /* Finds places for every program's ranks. */
 int mapping_place(struct mapping *mapping) KEEL_MUST_CHECK;

@@ -4,6 +4,7 @@
 
 #include <launcher/map/mapping.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,12 +37,35 @@ static bool find_processors(const struct mapping *mapping, uint32_t node, uint32
     return found == wanted;
 }
 
+/* Of a level, on the known node that has the most of them; UINT32_MAX: none is known. */
+static uint32_t most_objects(const struct mapping *mapping, unsigned level)
+{
+    uint32_t most = mapping->view_count ? 1 : UINT32_MAX;
+    for (uint32_t i = 0; i < mapping->view_count; i++) {
+        uint32_t count = mapping->views[i].levels[level].count;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* May a node that is not known have processors for one more rank? */
+static bool may_have_processors(const struct mapping *mapping, uint32_t node)
+{
+    uint32_t ranks = mapping->nodes[node].of_app;
+    unsigned processors = mapping->placement->hwthreads ? TOPO_HWTHREAD : TOPO_CORE;
+    return ranks == 0 || mapping->placement->overload ||
+           ranks < most_objects(mapping, processors) / mapping->placement->cpus_per_rank;
+}
+
 /* Room for one more rank's processors, as the object's or the node's. */
 static bool has_processors(const struct mapping *mapping, uint32_t node, uint32_t object)
 {
     const struct node_state *state = &mapping->nodes[node];
     if (mapping->placement->cpus_per_rank == 0) {
         return true;
+    }
+    if (!state->view) {
+        return may_have_processors(mapping, node);
     }
     bool *chosen = calloc(state->view->levels[state->view->processors].count, sizeof(*chosen));
     bool found = chosen && find_processors(mapping, node, object, chosen);
@@ -61,7 +85,7 @@ static int take_processors(struct mapping *mapping, uint32_t node, uint32_t obje
     struct node_state *state = &mapping->nodes[node];
     uint32_t wanted = mapping->placement->cpus_per_rank;
     *cpus = NULL;
-    if (wanted == 0) {
+    if (wanted == 0 || !state->view) {
         return ORTE_SUCCESS;
     }
     const struct view *view = state->view;
@@ -94,9 +118,12 @@ static uint32_t level_of(const struct map_node *node, uint64_t round)
 
 static uint32_t objects_of(const struct mapping *mapping, uint32_t node)
 {
-    return mapping->map_level == LEVEL_NODE
-               ? 1
-               : mapping->nodes[node].view->levels[mapping->map_level].count;
+    const struct view *view = mapping->nodes[node].view;
+    if (mapping->map_level == LEVEL_NODE) {
+        return 1;
+    }
+    return view ? view->levels[mapping->map_level].count
+                : most_objects(mapping, mapping->map_level);
 }
 
 /* The next object of the node that takes a rank; where ranks are added, the next of those with the
@@ -117,8 +144,7 @@ static bool find_object(const struct mapping *mapping, uint32_t node, uint32_t *
     return found;
 }
 
-/* Below its limit? */
-static bool is_open(const struct node_state *state)
+bool mapping_is_open(const struct node_state *state)
 {
     return state->placed < state->limit && state->of_app < state->app_limit;
 }
@@ -134,7 +160,7 @@ static bool has_room(struct mapping *mapping, uint32_t node, uint64_t round, uin
 {
     struct node_state *state = &mapping->nodes[node];
     bool leveled = mapping->per_node == 0; /* with -N the limit is the level */
-    if (!is_open(state) ||
+    if (!mapping_is_open(state) ||
         (leveled && state->placed >= level_of(&mapping->plan->nodes[node], round))) {
         return false;
     }
@@ -188,7 +214,8 @@ static void drop_full(struct mapping *mapping)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < mapping->candidate_count; i++) {
         uint32_t node = mapping->candidates[i], object;
-        if (is_open(&mapping->nodes[node]) && has_room(mapping, node, UINT32_MAX, &object)) {
+        if (mapping_is_open(&mapping->nodes[node]) &&
+            has_room(mapping, node, UINT32_MAX, &object)) {
             mapping->candidates[kept++] = node;
         }
     }
@@ -214,7 +241,8 @@ static int place_ppr_once(struct mapping *mapping, uint32_t app, uint32_t *left)
     for (uint32_t i = 0; i < mapping->candidate_count; i++) {
         uint32_t node = mapping->candidates[i], objects = objects_of(mapping, node);
         uint64_t places = (uint64_t) objects * mapping->placement->per_object;
-        for (uint64_t at = 0; at<places && * left> 0 && is_open(&mapping->nodes[node]); at++) {
+        for (uint64_t at = 0; at<places && * left> 0 && mapping_is_open(&mapping->nodes[node]);
+             at++) {
             uint32_t object = (uint32_t) (at / mapping->placement->per_object);
             if (!has_processors(mapping, node, object) && may_free(mapping, node)) {
                 free_processors(&mapping->nodes[node]);
@@ -313,8 +341,13 @@ static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
     unsigned long long total = 0, slots, most;
     bool given;
     if (mapping->use) {
-        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "there is room for %u of %u ranks",
-                            (uint32_t) wanted - left, (uint32_t) wanted);
+        char each[64] = "";
+        if (placement->cpus_per_rank) {
+            snprintf(each, sizeof(each), " with %u processor%s each", placement->cpus_per_rank,
+                     placement->cpus_per_rank == 1 ? "" : "s");
+        }
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "there is room for %u of %u ranks%s",
+                            (uint32_t) wanted - left, (uint32_t) wanted, each);
     }
     count_slots(mapping, &slots, &most, &given);
     for (size_t i = 0; i < request->app_count; i++) {
@@ -391,5 +424,5 @@ int mapping_place(struct mapping *mapping)
             status = place_app(mapping, app);
         }
     }
-    return status;
+    return mapping->use ? mapping_expect_known(mapping, status) : status;
 }

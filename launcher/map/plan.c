@@ -53,9 +53,7 @@ static int find_view(struct mapping *mapping, uint32_t node)
     uint32_t at = 0;
     int status = ORTE_SUCCESS;
     if (!topo) {
-        return mapping_fail(mapping, ORTE_ERR_NOT_AVAILABLE,
-                            "the processors of node %s are not known",
-                            mapping->plan->nodes[node].name);
+        return mapping->use ? ORTE_SUCCESS : mapping_unknown(mapping, node);
     }
     while (at < mapping->view_count && mapping->views[at].topo != topo) {
         at++;
@@ -88,7 +86,7 @@ static uint32_t limit_of(const struct map_node *node, const struct mapping *mapp
     return limited && node->slots < limit ? node->slots : limit;
 }
 
-static int begin_node(struct mapping *mapping, uint32_t node, bool views)
+static int begin_node(struct mapping *mapping, uint32_t node)
 {
     struct map_node *map_node = &mapping->plan->nodes[node];
     if (map_node->slots == 0) {
@@ -96,8 +94,7 @@ static int begin_node(struct mapping *mapping, uint32_t node, bool views)
     }
     mapping->plan->universe += mapping->use ? 0 : map_node->slots;
     mapping->nodes[node].limit = limit_of(map_node, mapping);
-    bool unused = mapping->use && mapping->use->closed[node] && !map_node->topo;
-    return views && !unused ? find_view(mapping, node) : ORTE_SUCCESS;
+    return mapping->needs_views ? find_view(mapping, node) : ORTE_SUCCESS;
 }
 
 int mapping_begin(struct mapping *mapping)
@@ -106,6 +103,7 @@ int mapping_begin(struct mapping *mapping)
     bool by_object = placement->map_by == MAP_BY_OBJECT || placement->map_by == MAP_BY_PPR;
     uint32_t nodes = mapping->plan->node_count;
     int status = ORTE_ERR_OUT_OF_RESOURCE;
+    mapping->needs_views = needs_views(placement);
     mapping->map_level = by_object ? placement->map_level : LEVEL_NODE;
     mapping->nodes = calloc(nodes, sizeof(*mapping->nodes));
     mapping->views = calloc(nodes, sizeof(*mapping->views));
@@ -114,7 +112,7 @@ int mapping_begin(struct mapping *mapping)
         status = ORTE_SUCCESS;
     }
     for (uint32_t node = 0; node < nodes && status == ORTE_SUCCESS; node++) {
-        status = begin_node(mapping, node, needs_views(placement));
+        status = begin_node(mapping, node);
     }
     return status == ORTE_SUCCESS && mapping->use ? mapping_take_used(mapping) : status;
 }

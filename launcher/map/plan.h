@@ -59,14 +59,15 @@ int job_plan_map(struct job_plan *plan, const struct run_request *request, char 
 struct plan_use {
     const bool *ended;    /* by rank: its slot and its processors are free again */
     uint32_t ended_count; /* ranks above it live */
-    const bool *closed;   /* by node: it takes none of them; its topology may be unknown */
-    uint32_t app;         /* the number of the program */
-    bool again;           /* ppr begins anew while ranks are left */
+    const bool *closed;   /* by node: it takes none of them */
+    bool *unknown; /* by node, false before: ranks would go there, once its topology is known */
+    uint32_t app;  /* the number of the program */
+    bool again;    /* ppr begins anew while ranks are left */
 };
 /* Maps, numbers and binds the request's one program, behind the ranks of the plan. unbound: set to
- * how many of them are not bound, for all processors have ranks. ORTE_ERR_NOT_AVAILABLE: it needs
- * topologies that are not known; else errors as of job_plan_map. Then the plan is as before. Pure.
- */
+ * how many of them are not bound, for all processors have ranks. ORTE_ERR_NOT_AVAILABLE:
+ * use->unknown says which topologies it needs; others may be needed when these are known. Else
+ * errors as of job_plan_map. Then the plan is as before. Pure. */
 int job_plan_extend(struct job_plan *plan, const struct run_request *request,
                     const struct plan_use *use, uint32_t *unbound, char *reason,
                     size_t reason_size) KEEL_MUST_CHECK;

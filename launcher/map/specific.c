@@ -52,32 +52,50 @@ static int add_host(struct mapping *mapping, const struct node_request *host)
     return ORTE_SUCCESS;
 }
 
-static void leave_out(struct mapping *mapping)
+static void leave_out(struct mapping *mapping, bool (*without)(struct mapping *, uint32_t node))
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < mapping->candidate_count; i++) {
-        if (!mapping->plan->nodes[mapping->candidates[i]].local) {
+        if (!without(mapping, mapping->candidates[i])) {
             mapping->candidates[kept++] = mapping->candidates[i];
         }
     }
     mapping->candidate_count = kept;
 }
 
-/* What remains of the nodes that were named. */
+static bool is_local(struct mapping *mapping, uint32_t node)
+{
+    return mapping->plan->nodes[node].local;
+}
+
+/* Of those that the ranks are to be mapped to; the reason says so. */
+static bool has_no_object(struct mapping *mapping, uint32_t node)
+{
+    const struct view *view = mapping->nodes[node].view;
+    bool none =
+        mapping->map_level != LEVEL_NODE && view && view->levels[mapping->map_level].count == 0;
+    if (none) {
+        const char *level = level_name(mapping->map_level);
+        (void) mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "--map-by %s: node %s has no %s", level,
+                            mapping->plan->nodes[node].name, level);
+    }
+    return none;
+}
+
+/* What remains of the nodes that were named. Those without such objects are an error; of a job that
+ * runs they are left out, for not all of them are looked at. */
 static int settle_nodes(struct mapping *mapping)
 {
+    uint32_t before = mapping->candidate_count;
+    leave_out(mapping, has_no_object);
+    if (mapping->candidate_count == 0 || (mapping->candidate_count < before && !mapping->use)) {
+        return ORTE_ERR_NOT_FOUND;
+    }
     for (uint32_t i = 0; i < mapping->candidate_count; i++) {
         struct node_state *state = &mapping->nodes[mapping->candidates[i]];
-        const struct view *view = state->view;
         state->turn = i;
         if (mapping->per_node && mapping->per_node < state->app_limit) {
             state->app_limit = mapping->per_node;
-        }
-        if (mapping->map_level != LEVEL_NODE && view->levels[mapping->map_level].count == 0) {
-            return mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "--map-by %s: node %s has no %s",
-                                level_name(mapping->map_level),
-                                mapping->plan->nodes[mapping->candidates[i]].name,
-                                level_name(mapping->map_level));
         }
     }
     return ORTE_SUCCESS;
@@ -102,7 +120,7 @@ int mapping_choose_nodes(struct mapping *mapping, uint32_t app)
         }
     }
     if (mapping->placement->no_local) {
-        leave_out(mapping);
+        leave_out(mapping, is_local);
     }
     return mapping->candidate_count
                ? settle_nodes(mapping)

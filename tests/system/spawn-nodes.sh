@@ -89,6 +89,18 @@ parent "${by_agent[@]}" -- "$mapped; mapped 3 ppr:1:package gamma,alpha,beta; ma
 is "by objects of nodes with and without daemons" \
     "0 $done_well $done_well alpha:3 alpha:6 beta:6 gamma:3 gamma:6" "$code $(grep ^cmd out | xargs) $(children)"
 is "by objects: nothing on standard error" "" "$(cat err)"
+# asked "HOST..." COUNT MAP_BY: which nodes get a daemon for it
+asked()
+{
+    rm -f called
+    parent "${by_agent[@]}" -- "$mapped; mapped $2 $3"
+    is "$2 ranks by $3: the nodes that get a daemon" "0 $done_well $1" "$code $(grep ^cmd out) $(sort called | xargs)"
+}
+echo 'echo $host >>$TEST_WORK/called' >host_beta
+cp host_beta host_gamma
+asked beta 1 core
+asked "beta gamma" 2 core:SPAN
+rm host_beta host_gamma
 for radix in 64 1; do
     parent --simulate 5x1 --mca routed_radix $radix -n 2 -- "$mapped; mapped 5 ppr:1:package; mapped 1 core:PE=1"
     is "by objects, radix $radix" "0 $done_well $done_well 6 on 6, 5" "$code $(grep ^cmd out | xargs) $(count ' 15$')"
@@ -136,7 +148,7 @@ unexamined()
 {
     rm -f host_*
     echo "export KEEL_MCA_fault=launcher.topology:$2" >"host_$1"
-    parent "${by_agent[@]}" --mca plm_start_timeout_s 5 -- "$on; $mapped; mapped 2 core beta,$1; mapped 1 core beta; spawn_on 1 $1"
+    parent "${by_agent[@]}" --mca plm_start_timeout_s 5 -- "$on; $mapped; mapped 2 core $1,beta; mapped 1 core beta; spawn_on 1 $1"
     is "a topology that does not come, $1 $2" "0 $refused $done_well $done_well $(printf 'beta:1\n%s:1' "$1" | sort | xargs)" \
         "$code $(grep ^cmd out | xargs) $(children)"
     like "a topology that does not come, $1 $2: the reason" err \

@@ -15,6 +15,7 @@ struct placing {
     struct job_plan plan; /* the job's, as it grows: the ranks' arrays are owned, the rest is not */
     bool *lost;           /* owned, by node */
     bool *closed;         /* owned, by node: lost, or of no use for this program */
+    bool *unknown_nodes;  /* owned, by node: those that it needs to know */
     uint32_t *limits;     /* owned, by node: ranks of this program at most; 0: it may not be used */
     uint32_t *row;        /* owned: the nodes of this program, in order */
     uint32_t row_count;
@@ -343,14 +344,15 @@ static void end_program(struct placing *placing)
     node_list_fini(&placing->app.hosts);
 }
 
-/* The nodes of the program that have no topology. */
+/* The nodes that the program needs to know. */
 static int find_unknown(struct placing *placing)
 {
     struct node_set *unknown = placing->unknown;
-    unknown->nodes = malloc(((size_t) placing->row_count + 1) * sizeof(*unknown->nodes));
-    for (uint32_t i = 0; unknown->nodes && i < placing->row_count; i++) {
-        if (!placing->plan.nodes[placing->row[i]].topo) {
-            unknown->nodes[unknown->count++] = placing->row[i];
+    uint32_t count = placing->plan.node_count;
+    unknown->nodes = malloc(((size_t) count + 1) * sizeof(*unknown->nodes));
+    for (uint32_t node = 0; unknown->nodes && node < count; node++) {
+        if (placing->unknown_nodes[node]) {
+            unknown->nodes[unknown->count++] = node;
         }
     }
     return unknown->nodes ? ORTE_ERR_NOT_AVAILABLE : ORTE_ERR_OUT_OF_RESOURCE;
@@ -368,8 +370,7 @@ static int place_program(struct placing *placing)
                                  placing->reason, placing->reason_size);
     }
     placing->unbound += unbound;
-    return status == ORTE_ERR_NOT_AVAILABLE && placing->app.hosts.count ? find_unknown(placing)
-                                                                        : status;
+    return status == ORTE_ERR_NOT_AVAILABLE ? find_unknown(placing) : status;
 }
 
 static int place_all(struct placing *placing, const struct spawned *spawned,
@@ -412,16 +413,19 @@ static bool begin(struct placing *placing)
     plan->cpus = copy(job->cpus, (ranks + 1) * sizeof(char *));
     placing->lost = malloc(nodes * sizeof(bool));
     placing->closed = malloc(nodes * sizeof(bool));
+    placing->unknown_nodes = calloc(nodes, sizeof(bool));
     placing->limits = malloc(nodes * sizeof(uint32_t));
     placing->row = malloc(nodes * sizeof(uint32_t));
-    placing->use = (struct plan_use){
-        .ended = hnp->job.ended, .ended_count = job->rank_count, .closed = placing->closed};
+    placing->use = (struct plan_use){.ended = hnp->job.ended,
+                                     .ended_count = job->rank_count,
+                                     .closed = placing->closed,
+                                     .unknown = placing->unknown_nodes};
     for (uint32_t node = 0; placing->lost && node < nodes; node++) {
         uint32_t daemon = hnp->daemon_of_node[node];
         placing->lost[node] = daemon != NO_DAEMON && !hnp_peer_lives(hnp, daemon);
     }
     return plan->node_of && plan->app_of && plan->local_rank_of && plan->cpus && placing->lost &&
-           placing->closed && placing->limits && placing->row;
+           placing->closed && placing->unknown_nodes && placing->limits && placing->row;
 }
 
 /* The ranks behind the job's. */
@@ -452,6 +456,7 @@ static void end(struct placing *placing)
     free(plan->cpus);
     free(placing->lost);
     free(placing->closed);
+    free(placing->unknown_nodes);
     free(placing->limits);
     free(placing->row);
 }

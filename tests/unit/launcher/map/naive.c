@@ -550,6 +550,20 @@ static uint32_t count_wanted(const struct naive *naive, uint32_t program, const 
     return sum > later ? sum - later : 0;
 }
 
+/* Nodes that have no such objects. */
+static void leave_out(const struct naive *naive, struct row *row)
+{
+    uint64_t objects[NAIVE_THREADS];
+    unsigned level = naive_map_level(&naive->request->placement);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < row->count; i++) {
+        if (naive_objects_of(&naive->nodes[row->nodes[i]], level, objects) > 0) {
+            row->nodes[kept++] = row->nodes[i];
+        }
+    }
+    row->count = kept;
+}
+
 bool naive_map_program(struct naive *naive, uint32_t program)
 {
     const struct placement *placement = &naive->request->placement;
@@ -564,19 +578,17 @@ bool naive_map_program(struct naive *naive, uint32_t program)
     if (placement->map_by == MAP_BY_RANKFILE) {
         return place_rankfile(naive, program);
     }
-    for (uint32_t i = 0; i < row.count; i++) {
-        uint64_t objects[NAIVE_THREADS];
-        if (naive_objects_of(&naive->nodes[row.nodes[i]], naive_map_level(placement), objects) ==
-            0) {
-            return false;
-        }
+    uint32_t before = row.count;
+    leave_out(naive, &row);
+    if (row.count == 0 || (row.count < before && !naive->use)) {
+        return false;
     }
     uint32_t wanted = app->count ? app->count : count_wanted(naive, program, &row);
     if (wanted == 0 || wanted + naive->count > NAIVE_RANKS) {
         return false;
     }
     if (placement->map_by == MAP_BY_PPR) {
-        uint32_t before = wanted + 1;
+        before = wanted + 1;
         while (wanted > 0 && wanted < before) {
             before = wanted;
             wanted = place_ppr(naive, program, &row, wanted);

@@ -494,7 +494,7 @@ static bool check_properties(const struct job_plan *plan, const struct run_reque
 /* --- ranks that are added --- */
 
 struct tally {
-    unsigned planned, refused, bound, added, full, unbound, mixed;
+    unsigned planned, refused, bound, added, full, unbound, mixed, asked, unasked;
 };
 
 static bool any_bound(const struct job_plan *plan, uint32_t first, uint32_t end)
@@ -532,6 +532,83 @@ static bool in_order(const struct job_plan *plan)
     return right;
 }
 
+static bool any_object(const struct topo *topo, unsigned level)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < topo->count && !any; i++) {
+        any = topo->threads[i].object[level] != TOPO_NONE;
+    }
+    return any;
+}
+
+/* Nodes of which nothing is known until it is asked for. */
+static void hide(struct job_plan *plan, const struct topo **hidden)
+{
+    bool all = one_in(2);
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        hidden[node] = all || one_in(2) ? plan->nodes[node].topo : NULL;
+        plan->nodes[node].topo = hidden[node] ? NULL : plan->nodes[node].topo;
+    }
+}
+
+/* False: nothing was asked for that is hidden. */
+static bool reveal(struct job_plan *plan, const bool *asked, const struct topo **hidden)
+{
+    bool any = false;
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        if (asked[node] && hidden[node]) {
+            plan->nodes[node].topo = hidden[node];
+            hidden[node] = NULL;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* No node is asked that no rank goes to. With PE=n and ppr this shows only when it has answered. */
+static bool check_asked(const struct job_plan *plan, const struct run_request *request,
+                        const bool *asked, uint32_t first)
+{
+    const struct placement *placement = &request->placement;
+    unsigned level = placement->map_by == MAP_BY_OBJECT ? placement->map_level : TOPO_HWTHREAD;
+    bool right = true;
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        const struct topo *topo = plan->nodes[node].topo;
+        bool used = !asked[node] || !any_object(topo, level);
+        for (uint32_t rank = first; rank < plan->rank_count && !used; rank++) {
+            used = plan->node_of[rank] == node;
+        }
+        right &= used;
+    }
+    if (!right && !placement->cpus_per_rank && placement->map_by != MAP_BY_PPR) {
+        complain("a node is asked for its processors that no rank goes to");
+        return false;
+    }
+    return true;
+}
+
+/* As with all topologies at once, but some are known only when they are asked for. */
+static bool extend(struct job_plan *plan, const struct run_request *request, struct plan_use *use,
+                   uint32_t *unbound, bool *fits, char *reason, struct tally *tally)
+{
+    const struct topo *hidden[NAIVE_NODES];
+    bool asked[NAIVE_NODES] = {false};
+    uint32_t first = plan->rank_count;
+    int status;
+    use->unknown = asked;
+    hide(plan, hidden);
+    do {
+        status = job_plan_extend(plan, request, use, unbound, reason, REASON);
+    } while (status == ORTE_ERR_NOT_AVAILABLE && reveal(plan, asked, hidden));
+    *fits = status == ORTE_SUCCESS;
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        tally->asked += asked[node];
+        tally->unasked += hidden[node] && *fits;
+        plan->nodes[node].topo = hidden[node] ? hidden[node] : plan->nodes[node].topo;
+    }
+    return !*fits || check_asked(plan, request, asked, first);
+}
+
 /* What both make of one program more. */
 static bool try_addition(struct input *input, struct naive *naive, struct job_plan *plan,
                          uint32_t program, struct tally *tally)
@@ -554,9 +631,11 @@ static bool try_addition(struct input *input, struct naive *naive, struct job_pl
     const struct run_request *job = naive->request;
     naive->use = &use;
     naive->request = &request;
-    bool fits = job_plan_extend(plan, &request, &given, &unbound, reason, REASON) == ORTE_SUCCESS;
+    bool fits, asked_well = extend(plan, &request, &given, &unbound, &fits, reason, tally);
     bool right = naive_extend(naive) == fits;
-    if (!right) {
+    if (!asked_well) {
+        right = false;
+    } else if (!right) {
         complain("%s; the naive mapper says otherwise", fits ? "it fits" : reason);
     } else if (!fits) {
         right = plan->rank_count == before;
@@ -653,6 +732,8 @@ int main(int argc, char **argv)
     printf("# ranks were added %u times, %u times not; %u times some are not bound, %u times bound "
            "ones to a job that is not\n",
            tally.added, tally.full, tally.unbound, tally.mixed);
+    printf("# for these %u nodes were asked for their processors, and %u not\n", tally.asked,
+           tally.unasked);
     printf("%sok 1 - the naive mapper agrees on %llu inputs\n", wrong ? "not " : "",
            (unsigned long long) count);
     bool both = count < 100 || (tally.bound > count / 10 && tally.refused > count / 10 &&

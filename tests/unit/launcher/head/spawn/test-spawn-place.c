@@ -238,16 +238,47 @@ START_TEST(test_what_is_not_known_is_refused)
         "ppr=1:core0000000000000000000000000000000000000000000000000000000000: N:OBJECT is needed",
         "1 ppr=1:core0000000000000000000000000000000000000000000000000000000000");
     refused("ppr=1:core: with map_by N:node is possible", "1 map_by=node ppr=1:core");
-    refused("the processors of node n0 are not known", "1 map_by=core");
-    ck_assert_str_eq(lacks, "012");
-    refused("the processors of node n1 are not known", "1 map_by=core host=n1");
-    ck_assert_str_eq(lacks, "1");
     refused("the processors of node n0 are not known", "1 bind_to=core");
     refused("bind_to=corr: 'corr': ", "1 bind_to=corr");
     refused("rank_by=nod: 'nod': ", "1 rank_by=nod");
     refused("mapper=x: this info key is not supported", "1 mapper=x");
     refused("host x is none of the nodes of this job, and no", "1 host=n1 add-host=x");
     refused("room for 3 of 4 ranks", "4 ppr=1:n");
+    tear_down();
+}
+END_TEST
+
+static void asks(const char *expected, const char *words)
+{
+    refused(expected[0] ? "are not known" : "", words);
+    ck_assert_msg(strcmp(lacks, expected) == 0, "%s: %s, not %s", words, lacks, expected);
+}
+
+/* Only nodes that ranks go to are asked for their processors. */
+START_TEST(test_nodes_that_are_asked)
+{
+    static const char four_cores[] =
+        "topology 1\nquota 0\n0 + 0 0 0 0 0 0\n1 + 1 1 1 0 0 0\n2 + 2 2 2 0 0 0\n3 + 3 3 3 0 0 0\n";
+    struct topo known;
+    set_up();
+    asks("0", "2 map_by=core");
+    asks("01", "3 map_by=core");
+    asks("01", "5 map_by=core"); /* then as many as n0 has */
+    asks("1", "1 map_by=core host=n1");
+    asks("01", "2 map_by=core:SPAN");
+    asks("01", "2 map_by=node bind_to=core");
+    asks("0", "5 map_by=ppr:1:core"); /* it may have five */
+    asks("01", "5 map_by=ppr:1:core host=n0:4,n1,n2");
+    asks("0", "2 map_by=PE=9");
+    asks("", "2 map_by=core host=n2:1"); /* there is no room */
+    ck_assert_int_eq(topo_parse(&known, four_cores), ORTE_SUCCESS);
+    nodes[2].topo = &known; /* the others are as n2 */
+    asks("01", "5 map_by=ppr:1:core");
+    asks("1", "5 map_by=ppr:1:core host=n2,n1,n0");
+    check("22222", "5 map_by=ppr:3:core host=n2,n1,n0");
+    check("222", "3 map_by=core host=n2");
+    asks("1", "3 map_by=PE=2 host=n2,n1");
+    topo_fini(&known);
     tear_down();
 }
 END_TEST
@@ -382,6 +413,6 @@ END_TEST
 
 UNIT_MAIN("spawn_place", test_by_slot, test_map_by, test_the_jobs_mapping_is_inherited, test_hosts,
           test_idle_nodes, test_hostfiles, test_what_is_not_known_is_refused,
-          test_ranks_are_bound_to_free_objects, test_a_job_that_is_not_bound,
-          test_processors_are_asked_for, test_a_job_whose_binding_was_dropped,
-          test_processors_of_their_own)
+          test_nodes_that_are_asked, test_ranks_are_bound_to_free_objects,
+          test_a_job_that_is_not_bound, test_processors_are_asked_for,
+          test_a_job_whose_binding_was_dropped, test_processors_of_their_own)
