@@ -160,13 +160,21 @@ static void end_when_idle(struct standing *standing)
     }
 }
 
-/* Its slots are free again; what is left of its daemons is ended. */
-static void drop(struct submission *submission)
+static void give_back(struct submission *submission)
 {
     struct standing *standing = submission->standing;
     for (uint32_t i = 0; submission->slots && i < standing->hnp->plan.node_count; i++) {
         standing->used[i] -= submission->slots[i];
     }
+    free(submission->slots);
+    submission->slots = NULL;
+}
+
+/* Its slots are free again; what is left of its daemons is ended. */
+static void drop(struct submission *submission)
+{
+    struct standing *standing = submission->standing;
+    give_back(submission);
     if (submission->hosted) {
         (void) !hnp_broadcast(standing->hnp, proto_new(ORDER_UNHOST, "q", submission->job));
     }
@@ -175,7 +183,6 @@ static void drop(struct submission *submission)
     standing->planner = standing->planner == submission ? NULL : standing->planner;
     talk_close(&submission->talk);
     strings_free(submission->env);
-    free(submission->slots);
     free(submission);
 }
 
@@ -240,23 +247,29 @@ static int take_hello(struct submission *submission, opal_buffer_t *buffer)
     return status;
 }
 
+/* In place of what it had: ranks that it spawns take some, too. */
 static int take_slots(struct submission *submission, opal_buffer_t *buffer)
 {
     struct standing *standing = submission->standing;
-    uint32_t count;
+    uint32_t count, *taken = NULL;
     int status = proto_unpack(buffer, "u", &count);
     if (status == OPAL_SUCCESS && count != standing->hnp->plan.node_count) {
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     if (status == OPAL_SUCCESS) {
-        status = proto_unpack_u32s(buffer, count, &submission->slots);
+        status = proto_unpack_u32s(buffer, count, &taken);
     }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
-        uint32_t room = UINT32_MAX - standing->used[i], *slots = &submission->slots[i];
-        *slots = *slots < room ? *slots : room;
-        standing->used[i] += *slots;
+    if (status != OPAL_SUCCESS) {
+        return status;
     }
-    if (status == OPAL_SUCCESS) {
+    give_back(submission);
+    submission->slots = taken;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t room = UINT32_MAX - standing->used[i];
+        taken[i] = taken[i] < room ? taken[i] : room;
+        standing->used[i] += taken[i];
+    }
+    if (submission->state == TALKS_PLANS) {
         submission->state = TALKS_RUNS;
         standing->planner = NULL;
         next_turn(standing);
@@ -316,7 +329,7 @@ static int heard(void *arg, uint8_t kind, opal_buffer_t *buffer)
     if (kind == TALK_HELLO && state == TALKS_NEW) {
         return take_hello(submission, buffer);
     }
-    if (kind == TALK_TAKE && state == TALKS_PLANS) {
+    if (kind == TALK_TAKE && (state == TALKS_PLANS || state == TALKS_RUNS)) {
         return take_slots(submission, buffer);
     }
     if (kind == TALK_START && (state == TALKS_PLANS || state == TALKS_RUNS)) {

@@ -17,7 +17,8 @@
 enum talk_message {
     /* keelrun to the DVM */
     TALK_HELLO = 1, /* s version of Keel, u umask, strings the environment */
-    TALK_TAKE,      /* u nodes, nodes x u: how many slots its job takes on each */
+    TALK_TAKE,      /* u nodes, nodes x u: how many slots its job takes on each, in all; again when
+                     * it has spawned ranks */
     TALK_START,     /* u vpid, u node, b text: start this daemon of the job there (home.h) */
     TALK_STOP,      /* -: the DVM is to end */
     /* the DVM to keelrun */

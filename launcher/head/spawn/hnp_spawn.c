@@ -252,6 +252,9 @@ static void start(struct spawn_request *request)
     }
     if (status == ORTE_SUCCESS) {
         spawn_add_nodes(hnp, &request->spawned);
+        status = hnp_submit_take(hnp);
+    }
+    if (status == ORTE_SUCCESS) {
         status = order_all(request, ORDER_SPAWN);
     }
     if (status != ORTE_SUCCESS) { /* the tables of the daemons may differ now */
