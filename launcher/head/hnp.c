@@ -455,6 +455,7 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
 {
     char reason[512] = "";
     struct job_limits limits;
+    uint64_t asked_us = clock_us();
     if (!plan_job(hnp, buffer)) {
         return;
     }
@@ -464,6 +465,7 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
     hnp_report_job(hnp);
     crypto_random(hnp->control_key, sizeof(hnp->control_key));
     hnp_job_limits(hnp, &limits);
+    limits.waited_us = hnp->submitted_us - asked_us;
     int status = number_daemons(hnp);
     if (status == ORTE_SUCCESS) {
         status = open_daemon(hnp, reason, sizeof(reason));

@@ -76,7 +76,11 @@ int hnp_submit_open(struct hnp *hnp, char *reason, size_t reason_size)
 {
     static const struct submitter_ops ops = {.said = said, .unstarted = unstarted, .over = over};
     char use[128];
-    int status = submitter_open(&hnp->submitter, hnp->request.dvm, reason, reason_size);
+    uint32_t limit_s = hnp->request.timeout_s;
+    int status = submitter_open(&hnp->submitter, hnp->request.dvm, limit_s, reason, reason_size);
+    if (status == ORTE_ERR_TIMEOUT) {
+        job_fail(&hnp->job, EXIT_TIMEOUT, "the time limit of %u s is over: %s", limit_s, reason);
+    }
     if (status != ORTE_SUCCESS) {
         return status;
     }

@@ -86,8 +86,10 @@ static void stop_timer(struct job *job, enum job_timer timer)
 
 static void await(struct job *job)
 {
-    if (job->limits.timeout_s > 0) {
-        set_timer(job, JOB_TIMER_LIMIT, (uint64_t) job->limits.timeout_s * 1000000u);
+    uint64_t limit_us = (uint64_t) job->limits.timeout_s * 1000000u;
+    if (limit_us > 0) {
+        uint64_t waited_us = job->limits.waited_us;
+        set_timer(job, JOB_TIMER_LIMIT, limit_us > waited_us ? limit_us - waited_us : 1);
     }
 }
 

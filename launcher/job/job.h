@@ -36,6 +36,7 @@ enum job_timer { JOB_TIMER_LIMIT, JOB_TIMER_LAUNCH, JOB_TIMER_GRACE, JOB_TIMER_D
 
 struct job_limits {
     uint32_t timeout_s;          /* 0: none (--timeout) */
+    uint64_t waited_us;          /* of it, before the job began */
     uint64_t launch_us;          /* to start the ranks (plm_launch_timeout_s) */
     uint64_t abort_grace_us;     /* from SIGTERM to SIGKILL (abort_grace_ms) */
     uint64_t interrupt_grace_us; /* from an interrupt to SIGKILL (interrupt_grace_ms) */

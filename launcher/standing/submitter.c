@@ -87,20 +87,22 @@ static int take_answer(struct submitter *submitter, opal_buffer_t *buffer, char 
 }
 
 /* Says it, and waits for the turn. */
-static int ask(struct talk *talk, opal_buffer_t *question, opal_buffer_t **answer, char *reason,
-               size_t reason_size)
+static int ask(struct talk *talk, opal_buffer_t *question, uint32_t limit_s, opal_buffer_t **answer,
+               char *reason, size_t reason_size)
 {
+    bool limited = limit_s > 0 && limit_s < TURN_S;
+    uint64_t wait_us = (limited ? limit_s : TURN_S) * UINT64_C(1000000);
     if (!talk_send(talk, question)) {
         return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
                           "the environment is too large, or memory is short");
     }
-    int status = talk_wait(talk, clock_us() + TURN_S * 1000000u, answer);
+    int status = talk_wait(talk, clock_us() + wait_us, answer);
     if (status == ORTE_ERR_TIMEOUT) {
         return reason_set(
-            status, reason, reason_size,
+            limited ? status : ORTE_ERR_NOT_AVAILABLE, reason, reason_size,
             "no turn to plan this job within %u s: other jobs are planned on the DVM, "
             "or it does not answer",
-            TURN_S);
+            limited ? limit_s : TURN_S);
     }
     return status == ORTE_SUCCESS
                ? status
@@ -108,7 +110,8 @@ static int ask(struct talk *talk, opal_buffer_t *question, opal_buffer_t **answe
                             opal_strerror(status));
 }
 
-int submitter_open(struct submitter **out, const char *file, char *reason, size_t reason_size)
+int submitter_open(struct submitter **out, const char *file, uint32_t limit_s, char *reason,
+                   size_t reason_size)
 {
     opal_buffer_t *answer;
     int fd = contact_connect(contact_file(file), reason, reason_size);
@@ -121,7 +124,7 @@ int submitter_open(struct submitter **out, const char *file, char *reason, size_
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     talk_open(&submitter->talk, fd);
-    int status = ask(&submitter->talk, new_hello(), &answer, reason, reason_size);
+    int status = ask(&submitter->talk, new_hello(), limit_s, &answer, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         status = take_answer(submitter, answer, reason, reason_size);
         OBJ_RELEASE(answer);

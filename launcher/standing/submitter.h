@@ -25,8 +25,9 @@ struct submitter_ops {
 
 /* Connects to the DVM of a URI file, and waits for this job's turn to be planned: other keelruns
  * that plan at the moment come first. Blocks, at most for ten minutes; signals that end the process
- * do so meanwhile. */
-int submitter_open(struct submitter **submitter, const char *file, char *reason,
+ * do so meanwhile. limit_s: what the job may wait; 0: as long as that. ORTE_ERR_TIMEOUT: this is
+ * over. */
+int submitter_open(struct submitter **submitter, const char *file, uint32_t limit_s, char *reason,
                    size_t reason_size) KEEL_MUST_CHECK;
 void submitter_close(struct submitter *submitter);
 /* Borrowed. */

@@ -3,6 +3,8 @@
 # of them all ends in some other way.
 [ -n "$BASH_VERSION" ] || exec bash "$0" "$@"
 . "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+. "$KEEL_TEST_SRCDIR/tests/lib/pmi1.sh"
+forget_launchers
 
 readonly dvm=$KEEL_TEST_BUILDDIR/bin/keel-dvm uri=$work/uri
 
@@ -169,6 +171,29 @@ slots()
     ok "no daemon of these jobs is left" wait_for 20 has_keelds "$standing"
 }
 
+# Ranks that a job spawns have slots, too.
+spawned()
+{
+    local out=$work/spawned
+    printf '%s\n' '#!/bin/bash' ". $work/client" 'begin; kvs; echo here; await_end; end' >"$work/child"
+    chmod +x "$work/child"
+    echo "await_end() { until [ -e $work/go ]; do sleep 0.05; done; }" >>"$work/client"
+    "$keelrun" --dvm "$uri" -n 1 bash -c \
+        ". $work/client; begin; kvs; program 2 $work/child; spawn; echo here; await_end; end" \
+        >"$out" 2>"$out.err" </dev/null &
+    held=$!
+    started+=("$held")
+    ok "a rank spawns two" wait_for 20 has_lines "$out" 3
+    run_limited 20 "$keelrun" --dvm "$uri" -n 2 true
+    like "they have slots" "$work/err" "2 ranks are more than the 1 slots .*; 3 of the DVM's 4 slots"
+    touch "$work/go"
+    ok "the job ends" wait_for 20 is_gone "$held"
+    wait "$held"
+    is "its exit code" 0 $?
+    run_limited 20 "$keelrun" --dvm "$uri" -n 4 true
+    is "their slots are free again" 0 "$code"
+}
+
 # Several at a time: each waits for its turn to plan, and all have room.
 at_a_time()
 {
@@ -201,6 +226,9 @@ interrupted_wait()
     kill -INT "$pid"
     await 15
     is "an interrupt ends the wait for the turn" 130 "$code"
+    run_limited 20 "$keelrun" --dvm "$uri" --timeout 1 true
+    is "the time limit counts from the wait on" 124 "$code"
+    like "the time limit: why" "$work/err" 'the time limit of 1 s is over: no turn to plan this job'
     kill -CONT "$dvm_pid"
     run_limited 20 "$keelrun" --dvm "$uri" true
     is "the DVM goes on" 0 "$code"
@@ -341,6 +369,7 @@ is "keel-ps: no rank is listed" "" "$(grep 'not started' "$work/out")"
 same_as_without
 reserve
 slots
+spawned
 at_a_time
 interrupted_wait
 bad_input
