@@ -186,6 +186,15 @@ void arrival_drop_early(struct pml *pml)
 
 /* ---- others ---- */
 
+void arrival_drop_unexpected(struct keel_pml_context *context)
+{
+    struct match_message *match;
+
+    while ((match = match_drop(&context->match))) {
+        message_give_back(message_of(match));
+    }
+}
+
 void arrival_drop(struct keel_pml_context *context)
 {
     struct match_message *match;
@@ -196,9 +205,7 @@ void arrival_drop(struct keel_pml_context *context)
             message_give_back(message_of(match));
         }
     }
-    while ((match = match_drop(&context->match))) {
-        message_give_back(message_of(match));
-    }
+    arrival_drop_unexpected(context);
 }
 
 bool arrival_upcall_match(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag,

@@ -11,7 +11,9 @@ bool arrival_upcall_matchi(struct keel_ptl_module_t *ptl, const mca_ptl_base_mat
                            const void *bytes);
 /* The messages that came before this context was opened arrive. */
 void arrival_of_early(struct keel_pml_context *context);
-/* Gives back what waits for a receive, or for its turn, in a context that is to be closed. */
+/* Gives back what waits for a receive, in a context that is to be closed. */
+void arrival_drop_unexpected(struct keel_pml_context *context);
+/* The same of that and of what waits for its turn. */
 void arrival_drop(struct keel_pml_context *context);
 /* Gives back what waits for a context that cannot be opened. */
 void arrival_forget(struct pml *pml, uint16_t id);

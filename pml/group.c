@@ -52,9 +52,13 @@ int pml_context_open(struct pml *pml, uint32_t id, opal_proc_t *const *members, 
     return status;
 }
 
+/* Messages that nobody can receive any more are dropped meanwhile: their senders may be waiting in
+ * keel_pml_context_free, too, while this one waits for theirs. */
 static bool has_sent(void *arg)
 {
-    return ((const struct keel_pml_context *) arg)->freed == 0;
+    struct keel_pml_context *context = arg;
+    arrival_drop_unexpected(context);
+    return context->freed == 0;
 }
 
 static bool is_used(const struct keel_pml_context *context)

@@ -91,8 +91,8 @@ int keel_pml_progress(void) KEEL_EXPORT;
  * messages came for it before that some had to be dropped; OPAL_ERROR: messages are not open. */
 int keel_pml_context_open(uint32_t id, opal_proc_t *const *members, size_t size, int32_t my_rank,
                           struct keel_pml_context **context) KEEL_EXPORT;
-/* Waits until buffered sends and freed requests have ended, drops messages that nobody received,
- * and sets *context to NULL. Its number may be used again when all members have freed it and no
+/* Drops messages that nobody received, waits until buffered sends and freed requests have ended, and
+ * sets *context to NULL. Its number may be used again when all members have freed it and no
  * message of it is on its way.
  * OPAL_ERR_RESOURCE_BUSY also: a request of it, or a message taken by a probe, is still there. */
 int keel_pml_context_free(struct keel_pml_context **context) KEEL_EXPORT;

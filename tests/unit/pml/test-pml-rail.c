@@ -282,6 +282,27 @@ static int run_ending(struct minihost *minihost, void *unused)
     return 0;
 }
 
+/* ---- a context that is freed ---- */
+
+/* Each has a long message of the other one, which nobody receives. */
+static int run_unreceived(struct minihost *minihost, void *unused)
+{
+    static uint8_t bytes[MOST];
+    struct keel_pml_request *send;
+    opal_convertor_t data;
+    (void) unused;
+    open_rank(minihost);
+    minihost_barrier(host, poll_all);
+    open_late();
+    opal_convertor_prepare(&data, bytes, MOST);
+    const int other = 1 - host->rank;
+    must(keel_pml_isend(context, &data, other, 1, KEEL_PML_STANDARD, &send), "isend");
+    must(keel_pml_probe(context, other, 1, NULL), "probe");
+    must(keel_pml_request_free(&send), "request_free");
+    close_rank();
+    return 0;
+}
+
 /* ---- memory that is lacking ---- */
 
 static const char *faults; /* in the last rank */
@@ -536,6 +557,12 @@ START_TEST(tcp_peer_ends)
 }
 END_TEST
 
+START_TEST(freed_contexts_do_not_wait_for_each_other)
+{
+    run("self,sm", "get", 2, run_unreceived);
+}
+END_TEST
+
 START_TEST(lost_messages_end_the_peer)
 {
     static const char *const all[] = {"ptl.rail.message:error=ENOMEM",
@@ -580,8 +607,8 @@ START_TEST(another_version_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("pml-rail", another_version_is_refused, answers_wait_for_room,
-          answers_that_wait_are_bounded, answers_without_memory_end_the_peer,
+UNIT_MAIN("pml-rail", freed_contexts_do_not_wait_for_each_other, another_version_is_refused,
+          answers_wait_for_room, answers_that_wait_are_bounded, answers_without_memory_end_the_peer,
           lost_messages_end_the_peer, sm_peer_ends, tcp_peer_ends, self_flood, large_frames,
           sm_flood, tcp_flood, puts_that_are_refused, puts_that_fail_alone, sm_get, sm_put, sm_send,
           tcp_get, tcp_put, tcp_send)
