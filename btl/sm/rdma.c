@@ -85,7 +85,8 @@ static void note_pace(struct mca_btl_base_endpoint_t *endpoint, enum sm_way way,
                       size_t size, uint64_t began_ns)
 {
     if (endpoint->pace && began_ns > 0) {
-        const struct sm_timed timed = {put, size, began_ns, clock_ns()};
+        const bool beside = way == SM_COPY && rdma_am_peer_open(&endpoint->am);
+        const struct sm_timed timed = {put, beside, size, began_ns, clock_ns()};
         sm_pace_count(endpoint->pace, way, &timed);
     }
 }
