@@ -93,14 +93,30 @@ START_TEST(all_rails_that_die)
 }
 END_TEST
 
-/* A process is told that it was given up while it gets over a rail that works at its end. */
-START_TEST(gets_end_before_their_receives)
+/* In this schedule a process is told that it was given up while it accesses memory, over a rail
+ * that works at its end. */
+static void awaits(uint64_t seed, const struct sim_options *options)
 {
     struct sim_report report;
     log_set_sink(unheard, NULL);
-    sim_run(3487, &(struct sim_options){.fate = SIM_LAST}, &report);
-    ck_assert_msg(report.held, "%s", report.reason);
-    ck_assert(report.gets > 0 && report.failed > 0);
+    sim_run(seed, options, &report);
+    ck_assert_msg(report.held, "SIM_SEED=%llu: %s", (unsigned long long) seed, report.reason);
+    ck_assert_msg(report.awaited > 0, "SIM_SEED=%llu awaits nothing any more: choose another one",
+                  (unsigned long long) seed);
+}
+
+START_TEST(gets_end_before_their_receives)
+{
+    awaits(3487, &(struct sim_options){.fate = SIM_LAST});
+}
+END_TEST
+
+START_TEST(puts_end_before_their_sends)
+{
+    const uint64_t seeds[] = {826, 2531, 4132, 4846, 7182, 14341};
+    for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++) {
+        awaits(seeds[i], &(struct sim_options){.fate = SIM_LAST, .puts = true});
+    }
 }
 END_TEST
 
@@ -186,6 +202,7 @@ int main(int argc, char **argv)
                                   rails_that_die_and_return,
                                   all_rails_that_die,
                                   gets_end_before_their_receives,
+                                  puts_end_before_their_sends,
                                   frames_in_parts,
                                   fails_with_fragments_that_are_taken_twice,
                                   fails_with_messages_that_are_taken_twice,

@@ -20,6 +20,12 @@ static uint64_t mostly_soon(void)
 
 /* ---- death ---- */
 
+/* After so much time one end knows, and the other one, which may be late. */
+static uint64_t until_noticed(bool first)
+{
+    return first && sim.options.puts && chance(50) ? below(2000 * SIM_US) : mostly_soon();
+}
+
 void sim_cut(struct sim_link *link)
 {
     if (link->cut || link->session == 0) {
@@ -33,7 +39,7 @@ void sim_cut(struct sim_link *link)
         link->until[i] = chance(30) ? UINT64_MAX : sim_now() + mostly_soon();
         link->late[i] = chance(50) ? below(400 * SIM_US) : 0;
         sim.busy++;
-        later(mostly_soon(), ON_NOTICE, i ? link->low : link->high,
+        later(until_noticed(i == 0), ON_NOTICE, i ? link->low : link->high,
               sim_end(link->rail, i ? link->low : link->high, i ? link->high : link->low));
     }
 }

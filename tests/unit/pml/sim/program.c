@@ -504,6 +504,18 @@ void sim_program_free(void)
     }
 }
 
+void sim_program_read(int rank, const void *from)
+{
+    const char *at = from;
+    for (int i = 0; i < program.message_count; i++) {
+        const struct message *message = &program.messages[i];
+        if (message->from == rank && message->over && at >= message->bytes &&
+            at < message->bytes + message->size) {
+            sim_violated("message %d of rank %d: a put reads its buffer after its end", i, rank);
+        }
+    }
+}
+
 static struct receive *receive_at(int rank, const char *at)
 {
     for (int i = 0; i < program.receive_count; i++) {

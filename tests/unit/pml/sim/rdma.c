@@ -152,6 +152,11 @@ static void call_back(struct sim_op *op, int status)
 {
     endpoint *end = op->end;
     list_remove(&op->link);
+    if (op->is_put) {
+        sim_program_read(end->rank, op->local);
+    }
+    sim.report->awaited +=
+        roster_find(rail.given_up, &sim.process[end->peer].proc.proc_name) != NULL;
     op->done(sim.process[end->rank].btls[end->rail], end, op->local, NULL, op->context, op->cbdata,
              status);
 }

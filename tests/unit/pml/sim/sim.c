@@ -116,6 +116,9 @@ static void begin(uint64_t seed, const struct sim_options *options, struct sim_r
     if (options->parts) {
         make_parts();
     }
+    for (int i = 0; options->puts && i < sim.rails; i++) {
+        sim.kinds[i].model.btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT;
+    }
     sim_faults_plan();
     sim_processes_open();
     sim_program_plan();

@@ -41,6 +41,7 @@ struct sim_options {
     int rails;          /* between two processes at most; 0: one to four */
     enum sim_fate fate; /* with one rail CALM stands for FAILOVER */
     bool parts;         /* two processes, whose first rail is too small for the others' frames */
+    bool puts;          /* all rails put, none gets, and one end may be late to notice deaths */
     enum sim_sabotage sabotage;
 };
 
@@ -50,6 +51,7 @@ struct sim_report {
     uint64_t events, messages, bytes, failed; /* failed: sends and receives with an error */
     uint64_t puts, gets, shortages, denied;
     uint64_t divided; /* receives that several rails put to */
+    uint64_t awaited; /* puts and gets to a process that was given up, which their ends waited for */
     uint64_t deaths, returns, late,
         stale; /* late: what came after its sender knew; stale: refused */
 };

@@ -223,6 +223,8 @@ void sim_program_check(void);
 void sim_program_free(void);
 /* A process has no rail to another any more. */
 void sim_program_lost(int rank, int peer);
+/* A put that has not called back reads here. */
+void sim_program_read(int rank, const void *from);
 /* Bytes came to a receive's memory by RDMA, once and for all; by a put over this rail, or by a get
  * (-1). */
 void sim_program_landed(int rank, const void *at, size_t size, int put_by);
