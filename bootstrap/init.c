@@ -15,7 +15,7 @@
 #include <btl/lock/lock.h>
 #include <btl/plane/plane.h>
 #include <keel/keel.h>
-#include <pml/process.h>
+#include <pml/process/process.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>

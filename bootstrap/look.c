@@ -4,7 +4,7 @@
 #include <bootstrap/look.h>
 #include <btl/interface/base.h>
 #include <keel/btl_ext.h>
-#include <pml/process.h>
+#include <pml/process/process.h>
 #include <stdio.h>
 #include <wireup/look.h>
 #include <wireup/proto.h>

@@ -74,7 +74,8 @@ EOF
 
 rooms_of base keel
 rooms_of btl keel base
-report 'every source of base/, btl/ and rml/ is in a room' "$(find base btl rml -maxdepth 1 -name '*.[ch]')"
+rooms_of pml keel base ptl
+report 'every source of base/, btl/, pml/ and rml/ is in a room' "$(find base btl pml rml -maxdepth 1 -name '*.[ch]')"
 rooms_of rml keel base
 rooms_of launcher keel base
 room launcher/request/nodes keel base launcher/request/nodes

@@ -1,24 +1,24 @@
 # tests of pml/
 check_PROGRAMS += \
-	tests/unit/pml/test-queues tests/unit/pml/test-match tests/unit/pml/test-match-model \
-	tests/unit/pml/test-early tests/unit/pml/test-schedule tests/unit/pml/test-pml \
+	tests/unit/pml/match/test-queues tests/unit/pml/match/test-match tests/unit/pml/match/test-match-model \
+	tests/unit/pml/match/test-early tests/unit/pml/pieces/test-schedule tests/unit/pml/test-pml \
 	tests/unit/pml/test-pml-contexts tests/unit/pml/test-pml-ends \
 	tests/unit/pml/test-pml-deaths tests/unit/pml/test-pml-random tests/unit/pml/test-pml-rail \
-	tests/unit/pml/test-process tests/unit/pml/test-rate tests/unit/pml/test-stripe \
+	tests/unit/pml/process/test-process tests/unit/pml/pieces/test-rate tests/unit/pml/peers/test-stripe \
 	tests/unit/pml/test-pml-sim
 pml_libs = tests/lib/libunit.la libpml.la libbase.la
-tests_unit_pml_test_queues_SOURCES = tests/unit/pml/test-queues.c
-tests_unit_pml_test_queues_LDADD = $(pml_libs)
-tests_unit_pml_test_match_SOURCES = tests/unit/pml/test-match.c
-tests_unit_pml_test_match_LDADD = $(pml_libs)
-tests_unit_pml_test_match_model_SOURCES = tests/unit/pml/test-match-model.c
-tests_unit_pml_test_match_model_LDADD = $(pml_libs)
-tests_unit_pml_test_early_SOURCES = tests/unit/pml/test-early.c
-tests_unit_pml_test_early_LDADD = $(pml_libs)
-tests_unit_pml_test_schedule_SOURCES = tests/unit/pml/test-schedule.c
-tests_unit_pml_test_schedule_LDADD = $(pml_libs)
-tests_unit_pml_test_rate_SOURCES = tests/unit/pml/test-rate.c
-tests_unit_pml_test_rate_LDADD = $(pml_libs)
+tests_unit_pml_match_test_queues_SOURCES = tests/unit/pml/match/test-queues.c
+tests_unit_pml_match_test_queues_LDADD = $(pml_libs)
+tests_unit_pml_match_test_match_SOURCES = tests/unit/pml/match/test-match.c
+tests_unit_pml_match_test_match_LDADD = $(pml_libs)
+tests_unit_pml_match_test_match_model_SOURCES = tests/unit/pml/match/test-match-model.c
+tests_unit_pml_match_test_match_model_LDADD = $(pml_libs)
+tests_unit_pml_match_test_early_SOURCES = tests/unit/pml/match/test-early.c
+tests_unit_pml_match_test_early_LDADD = $(pml_libs)
+tests_unit_pml_pieces_test_schedule_SOURCES = tests/unit/pml/pieces/test-schedule.c
+tests_unit_pml_pieces_test_schedule_LDADD = $(pml_libs)
+tests_unit_pml_pieces_test_rate_SOURCES = tests/unit/pml/pieces/test-rate.c
+tests_unit_pml_pieces_test_rate_LDADD = $(pml_libs)
 pml_world = tests/unit/pml/world.h tests/unit/pml/world.c tests/unit/pml/world_ranks.c
 pml_world_libs = tests/lib/libunit.la libpml.la libptl.la libbase.la
 pml_ranks = tests/unit/pml/ranks.h tests/unit/pml/ranks.c $(pml_world)
@@ -30,10 +30,10 @@ tests_unit_pml_test_pml_ends_SOURCES = tests/unit/pml/test-pml-ends.c $(pml_rank
 tests_unit_pml_test_pml_ends_LDADD = $(pml_world_libs)
 tests_unit_pml_test_pml_random_SOURCES = tests/unit/pml/test-pml-random.c $(pml_world)
 tests_unit_pml_test_pml_random_LDADD = $(pml_world_libs)
-tests_unit_pml_test_stripe_SOURCES = tests/unit/pml/test-stripe.c $(pml_world)
-tests_unit_pml_test_stripe_LDADD = $(pml_world_libs)
-tests_unit_pml_test_process_SOURCES = tests/unit/pml/test-process.c $(pml_world)
-tests_unit_pml_test_process_LDADD = $(pml_world_libs)
+tests_unit_pml_peers_test_stripe_SOURCES = tests/unit/pml/peers/test-stripe.c $(pml_world)
+tests_unit_pml_peers_test_stripe_LDADD = $(pml_world_libs)
+tests_unit_pml_process_test_process_SOURCES = tests/unit/pml/process/test-process.c $(pml_world)
+tests_unit_pml_process_test_process_LDADD = $(pml_world_libs)
 tests_unit_pml_test_pml_deaths_SOURCES = tests/unit/pml/test-pml-deaths.c $(pml_world)
 tests_unit_pml_test_pml_deaths_LDADD = $(pml_world_libs)
 tests_unit_pml_test_pml_rail_SOURCES = tests/unit/pml/test-pml-rail.c tests/lib/minihost.h tests/lib/minihost.c

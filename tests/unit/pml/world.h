@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_PML_WORLD_H
 #define TESTS_UNIT_PML_WORLD_H
 
-#include <pml/base.h>
+#include <pml/interface/base.h>
 
 enum { WORLD_RANKS = 4, WORLD_RAILS = 3, WORLD_ROUND_NS = 10000 };
 

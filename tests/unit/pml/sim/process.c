@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include <btl/interface/base.h>
-#include <pml/context.h>
-#include <pml/peer.h>
+#include <pml/peers/context.h>
+#include <pml/peers/peer.h>
 
 enum { JOB = 7, FIRST_CONTEXT = 40, TICK_NS = 200000 };
 

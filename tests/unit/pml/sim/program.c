@@ -1,6 +1,6 @@
 /* What the processes send and receive, and what must come of it. */
-#include <pml/core.h>
-#include <pml/request.h>
+#include <pml/peers/core.h>
+#include <pml/requests/request.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

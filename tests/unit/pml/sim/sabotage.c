@@ -1,7 +1,7 @@
 /* Parts of production's that a test takes out, to show that the simulation sees it. The linker puts
  * these functions before production's own (--wrap in local.mk). */
-#include <pml/core.h>
-#include <pml/range.h>
+#include <pml/peers/core.h>
+#include <pml/pieces/range.h>
 #include <ptl/rail/window.h>
 #include <tests/unit/pml/sim/state.h>
 

@@ -51,7 +51,8 @@ struct sim_report {
     uint64_t events, messages, bytes, failed; /* failed: sends and receives with an error */
     uint64_t puts, gets, shortages, denied;
     uint64_t divided; /* receives that several rails put to */
-    uint64_t awaited; /* puts and gets to a process that was given up, which their ends waited for */
+    uint64_t
+        awaited; /* puts and gets to a process that was given up, which their ends waited for */
     uint64_t deaths, returns, late,
         stale; /* late: what came after its sender knew; stale: refused */
 };

@@ -4,7 +4,7 @@
 
 #include <base/data/list.h>
 #include <base/settings/log.h>
-#include <pml/base.h>
+#include <pml/interface/base.h>
 #include <ptl/rail/rail.h>
 #include <tests/lib/sim/queue.h>
 #include <tests/unit/pml/sim/sim.h>
