@@ -10,25 +10,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const program_folders[] = {"", "../bin/", "../../bin/", "../../../bin/", NULL};
-static const char *const library_folders[] = {
-    "", "../" KEEL_LIBDIR "/", "../lib/", "../lib64/", "../lib/" KEEL_LIBTOOL_OBJDIR "/", NULL,
+/* From the folder of the object that holds this code; and, in a build tree, from its root. */
+struct places {
+    int access_mode;
+    const char *const *folders;
+    const char *build_folder;
 };
-static const char *const module_folders[] = {
-    "",
-    "keel/",
-    "../" KEEL_LIBDIR "/keel/",
-    "../lib/keel/",
-    "../lib64/keel/",
-    "../lib/" KEEL_LIBTOOL_OBJDIR "/",
-    "../../lib/keel/",
-    "../../lib64/keel/",
-    "../../lib/" KEEL_LIBTOOL_OBJDIR "/",
-    "../../../lib/keel/",
-    "../../../lib64/keel/",
-    "../../../lib/" KEEL_LIBTOOL_OBJDIR "/",
-    "../../../../lib/" KEEL_LIBTOOL_OBJDIR "/", /* from tests/unit/LAYER/ROOM */
-    NULL,
+#define LIBRARY "libkeel.so.0"
+#define BUILT_LIBRARIES "/lib/" KEEL_LIBTOOL_OBJDIR "/"
+
+static const struct places program_places = {
+    .access_mode = X_OK,
+    .folders = (const char *const[]){"", "../bin/", "../../bin/", "../../../bin/", NULL},
+    .build_folder = "/bin/",
+};
+static const struct places library_places = {
+    .access_mode = R_OK,
+    .folders = (const char *const[]){"", "../" KEEL_LIBDIR "/", "../lib/", "../lib64/", NULL},
+    .build_folder = BUILT_LIBRARIES,
+};
+static const struct places module_places = {
+    .access_mode = R_OK,
+    .folders = (const char *const[]){"", "keel/", "../" KEEL_LIBDIR "/keel/", "../lib/keel/",
+                                     "../lib64/keel/", "../../lib/keel/", "../../lib64/keel/",
+                                     "../../../lib/keel/", "../../../lib64/keel/", NULL},
+    .build_folder = BUILT_LIBRARIES,
 };
 
 /* The file that holds this code: links resolved, malloc'd; NULL: unknown. */
@@ -36,7 +42,7 @@ static char *own_file(void)
 {
     Dl_info info;
     struct link_map *map = NULL;
-    if (dladdr1((const void *) program_folders, &info, (void **) &map, RTLD_DL_LINKMAP) == 0 ||
+    if (dladdr1((const void *) &program_places, &info, (void **) &map, RTLD_DL_LINKMAP) == 0 ||
         !map) {
         return NULL;
     }
@@ -45,27 +51,56 @@ static char *own_file(void)
     return realpath(*map->l_name ? map->l_name : "/proc/self/exe", NULL);
 }
 
-static bool is_usable(const char *path, int access_mode)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, access_mode) == 0;
-}
-
-static char *find(const char *name, const char *const *folders, int access_mode)
+/* folder + below + name: links resolved, malloc'd; NULL: no file that may be used so. */
+static char *usable(const char *folder, const char *below, const char *name, int access_mode)
 {
     char path[PATH_MAX];
+    struct stat status;
+    int length = snprintf(path, sizeof(path), "%s%s%s", folder, below, name);
+    bool found = length > 0 && (size_t) length < sizeof(path) && stat(path, &status) == 0 &&
+                 S_ISREG(status.st_mode) && access(path, access_mode) == 0;
+    return found ? realpath(path, NULL) : NULL;
+}
+
+/* Whether folder is the root of a build tree: libtool has put a libkeel of this owner there. */
+static bool is_build_tree(const char *folder, uid_t owner)
+{
+    struct stat status;
+    char *library = usable(folder, BUILT_LIBRARIES, LIBRARY, R_OK);
+    bool ours = library && stat(library, &status) == 0 && status.st_uid == owner;
+    free(library);
+    return ours;
+}
+
+/* Shortens a folder, which ends with a slash, to the root of its build tree; false: it is in none.
+ */
+static bool cut_to_build_tree(char *folder)
+{
+    struct stat status;
+    char *slash;
+    bool found = false;
+    if (stat(folder, &status) != 0) {
+        return false;
+    }
+    while (!found && (slash = strrchr(folder, '/')) != NULL) {
+        *slash = '\0';
+        found = is_build_tree(folder, status.st_uid);
+    }
+    return found;
+}
+
+static char *find(const char *name, const struct places *places)
+{
     char *own = strchr(name, '/') ? NULL : own_file();
     char *slash = own ? strrchr(own, '/') : NULL;
     char *found = NULL;
-    if (!slash) {
-        free(own);
-        return NULL;
-    }
-    slash[1] = '\0';
-    for (; *folders && !found; folders++) {
-        int length = snprintf(path, sizeof(path), "%s%s%s", own, *folders, name);
-        if (length > 0 && (size_t) length < sizeof(path) && is_usable(path, access_mode)) {
-            found = realpath(path, NULL);
+    if (slash) {
+        slash[1] = '\0';
+        for (int i = 0; places->folders[i] && !found; i++) {
+            found = usable(own, places->folders[i], name, places->access_mode);
+        }
+        if (!found && cut_to_build_tree(own)) {
+            found = usable(own, places->build_folder, name, places->access_mode);
         }
     }
     free(own);
@@ -74,17 +109,17 @@ static char *find(const char *name, const char *const *folders, int access_mode)
 
 char *paths_program(const char *name)
 {
-    return find(name, program_folders, X_OK);
+    return find(name, &program_places);
 }
 
 char *paths_module(const char *name)
 {
-    return find(name, module_folders, R_OK);
+    return find(name, &module_places);
 }
 
 char *paths_library(void)
 {
-    char *path = find("libkeel.so.0", library_folders, R_OK);
+    char *path = find(LIBRARY, &library_places);
     if (path) {
         *strrchr(path, '/') = '\0';
     }

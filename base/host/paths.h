@@ -3,10 +3,12 @@
  * build-time prefix, so that a moved tree works. DIR is that object's folder, links resolved:
  *
  *   programs  DIR, DIR/../bin, DIR/../../bin, DIR/../../../bin
- *   libkeel   DIR, and from DIR/..: the folder that configure was told, lib, lib64, lib/.libs
- *             (libtool's folder, in a build tree)
+ *   libkeel   DIR, and from DIR/..: the folder that configure was told, lib, lib64
  *   modules   DIR, DIR/keel, keel/ in the folder that configure was told, and from each of DIR/..,
- *             DIR/../.., DIR/../../..: lib/keel, lib64/keel, lib/.libs
+ *             DIR/../.., DIR/../../..: lib/keel, lib64/keel
+ *
+ * and, however deep DIR lies in a build tree, bin and lib/.libs (libtool's folder) of it. A build
+ * tree is known by the libkeel there, which has to be of DIR's owner.
  *
  * The first regular file wins. */
 #ifndef BASE_PATHS_H

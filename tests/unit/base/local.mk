@@ -93,7 +93,8 @@ tests_unit_base_net_test_sock_SOURCES = tests/unit/base/net/test-sock.c
 tests_unit_base_net_test_sock_LDADD = tests/lib/libunit.la libbase.la
 
 check_PROGRAMS += tests/unit/base/host/test-corefile tests/unit/base/host/test-hostname tests/unit/base/host/test-leftovers \
-	tests/unit/base/host/test-procstat tests/unit/base/host/test-pty tests/unit/base/host/test-session
+	tests/unit/base/host/test-paths tests/unit/base/host/test-procstat tests/unit/base/host/test-pty \
+	tests/unit/base/host/test-session tests/unit/base/host/test-topo
 tests_unit_base_host_test_corefile_SOURCES = tests/unit/base/host/test-corefile.c
 tests_unit_base_host_test_corefile_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_host_test_hostname_SOURCES = tests/unit/base/host/test-hostname.c
@@ -106,14 +107,11 @@ tests_unit_base_host_test_pty_SOURCES = tests/unit/base/host/test-pty.c
 tests_unit_base_host_test_pty_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_host_test_session_SOURCES = tests/unit/base/host/test-session.c
 tests_unit_base_host_test_session_LDADD = tests/lib/libunit.la libbase.la
-
-# Keel looks for its modules at most three folders above a program (base/host/paths.c).
-check_PROGRAMS += tests/unit/base/test-paths tests/unit/base/test-topo
-tests_unit_base_test_paths_SOURCES = tests/unit/base/test-paths.c
-tests_unit_base_test_paths_LDADD = tests/lib/libunit.la libbase.la
-tests_unit_base_test_topo_SOURCES = tests/unit/base/test-topo.c
-tests_unit_base_test_topo_LDADD = tests/lib/libunit.la libbase.la
-tests_unit_base_test_topo_CPPFLAGS = $(AM_CPPFLAGS) $(built_with_hwloc)
+tests_unit_base_host_test_paths_SOURCES = tests/unit/base/host/test-paths.c
+tests_unit_base_host_test_paths_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_host_test_topo_SOURCES = tests/unit/base/host/test-topo.c
+tests_unit_base_host_test_topo_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_host_test_topo_CPPFLAGS = $(AM_CPPFLAGS) $(built_with_hwloc)
 if HAVE_HWLOC
 built_with_hwloc = -DBUILT_WITH_HWLOC
 endif

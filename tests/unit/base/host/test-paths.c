@@ -134,17 +134,40 @@ START_TEST(installed_tree)
 }
 END_TEST
 
+#define LIBTOOL "lib/" KEEL_LIBTOOL_OBJDIR "/"
+
 START_TEST(build_tree)
 {
+    static const char *const copies[] = {"tests/unit/base/host/test-paths", "bin/keelrun",
+                                         LIBTOOL "x"};
     begin();
-    copy_self("tests/unit/base/test-paths");
-    copy_self("bin/keelrun");
-    make_file("lib/" KEEL_LIBTOOL_OBJDIR "/keel-x.so", 0600);
-    static const char *const copies[] = {"tests/unit/base/test-paths", "bin/keelrun"};
-    for (int i = 0; i < 2; i++) {
+    make_file(LIBTOOL "keel-x.so", 0600);
+    make_file(LIBTOOL "libkeel.so.0", 0600);
+    for (int i = 0; i < 3; i++) {
+        copy_self(copies[i]);
+    }
+    for (int i = 0; i < 3; i++) {
         ck_assert_str_eq(ask(copies[i], "x", "ASK_PROGRAM", "keelrun"), "bin/keelrun");
-        ck_assert_str_eq(ask(copies[i], "x", "ASK_MODULE", "keel-x.so"),
-                         "lib/" KEEL_LIBTOOL_OBJDIR "/keel-x.so");
+        ck_assert_str_eq(ask(copies[i], "x", "ASK_MODULE", "keel-x.so"), LIBTOOL "keel-x.so");
+        ck_assert_str_eq(ask(copies[i], "x", "ASK_LIBRARY", ""), "lib/" KEEL_LIBTOOL_OBJDIR);
+        ck_assert_str_eq(ask(copies[i], "x", "ASK_MODULE", "keel-y.so"), "nothing");
+    }
+    end();
+}
+END_TEST
+
+START_TEST(parents_of_an_installed_tree_are_not_searched)
+{
+    begin();
+    copy_self("a/b/c/d/bin/keelrun");
+    make_file("lib/keel/keel-x.so", 0600);
+    make_file(LIBTOOL "keel-x.so", 0600);
+    make_file("bin/keeld", 0700);
+    ck_assert_str_eq(ask("a/b/c/d/bin/keelrun", "x", "ASK_MODULE", "keel-x.so"), "nothing");
+    ck_assert_str_eq(ask("a/b/c/d/bin/keelrun", "x", "ASK_PROGRAM", "keeld"), "nothing");
+    make_file(LIBTOOL "libkeel.so.0", 0600);
+    if (chown(below(LIBTOOL "libkeel.so.0"), 1, 1) == 0) {
+        ck_assert_str_eq(ask("a/b/c/d/bin/keelrun", "x", "ASK_MODULE", "keel-x.so"), "nothing");
     }
     end();
 }
@@ -192,5 +215,5 @@ START_TEST(why_a_module_is_not_loaded)
 }
 END_TEST
 
-UNIT_MAIN("paths", installed_tree, build_tree, links_are_resolved, only_usable_files_count,
-          why_a_module_is_not_loaded)
+UNIT_MAIN("paths", installed_tree, build_tree, parents_of_an_installed_tree_are_not_searched,
+          links_are_resolved, only_usable_files_count, why_a_module_is_not_loaded)
