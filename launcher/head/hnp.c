@@ -61,8 +61,9 @@ static int take_home(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     return ORTE_SUCCESS;
 }
 
-static int take_failed(struct hnp *hnp, opal_buffer_t *buffer)
+static int take_failed(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
 {
+    (void) daemon;
     uint32_t rank;
     uint8_t stage;
     int32_t error;
@@ -75,8 +76,9 @@ static int take_failed(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
+static int take_exited(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
 {
+    (void) daemon;
     uint32_t rank;
     struct rank_end end;
     char *missing, *call, *core;
@@ -95,8 +97,9 @@ static int take_exited(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_joined(struct hnp *hnp, opal_buffer_t *buffer)
+static int take_joined(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
 {
+    (void) daemon;
     char *call;
     int status = proto_unpack(buffer, "s", &call);
     if (status == OPAL_SUCCESS) {
@@ -106,8 +109,9 @@ static int take_joined(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_broken(struct hnp *hnp, opal_buffer_t *buffer)
+static int take_broken(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
 {
+    (void) daemon;
     uint32_t rank, pid;
     char *reason;
     int status = proto_unpack(buffer, "uus", &rank, &pid, &reason);
@@ -118,8 +122,9 @@ static int take_broken(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_abort(struct hnp *hnp, opal_buffer_t *buffer)
+static int take_abort(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
 {
+    (void) daemon;
     uint32_t rank, pid;
     int32_t code;
     char *reason;
@@ -131,8 +136,9 @@ static int take_abort(struct hnp *hnp, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_text(struct hnp *hnp, opal_buffer_t *buffer)
+static int take_text(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
 {
+    (void) daemon;
     char *text;
     int status = proto_unpack(buffer, "s", &text);
     if (status == OPAL_SUCCESS) {
@@ -155,8 +161,9 @@ static int take_unable(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_lost(struct hnp *hnp, opal_buffer_t *buffer)
+static int take_lost(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
 {
+    (void) daemon;
     uint32_t vpid;
     char *why;
     int status = proto_unpack(buffer, "us", &vpid, &why);
@@ -172,8 +179,9 @@ static int take_signalled(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     return proto_unpack(buffer, "i", &hnp->peers[vpid].signal);
 }
 
-static int take_silent(struct hnp *hnp, opal_buffer_t *buffer)
+static int take_silent(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
 {
+    (void) daemon;
     uint32_t vpid;
     uint8_t is_silent;
     int status = proto_unpack(buffer, "uc", &vpid, &is_silent);
@@ -195,75 +203,49 @@ static int take_launched(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     return status;
 }
 
-static int take_wired(struct hnp *hnp, uint32_t vpid)
+static int take_wired(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
+    (void) buffer;
     dvm_wired(&hnp->dvm, vpid);
     return ORTE_SUCCESS;
 }
 
-static int take_rehomed(struct hnp *hnp, uint32_t vpid)
+static int take_rehomed(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
+    (void) buffer;
     dvm_rehomed(&hnp->dvm, vpid, clock_us());
     return ORTE_SUCCESS;
 }
 
-static int take_report(struct hnp *hnp, uint32_t vpid, uint8_t kind, opal_buffer_t *buffer)
-{
-    switch (kind) {
-    case REPORT_HOME:
-        return take_home(hnp, vpid, buffer);
-    case REPORT_UNSTARTED:
-        return hnp_unstarted(hnp, vpid, buffer);
-    case REPORT_TOPOLOGY:
-        return hnp_take_topology(hnp, vpid, buffer);
-    case REPORT_WIRED:
-        return take_wired(hnp, vpid);
-    case REPORT_LAUNCHED:
-        return take_launched(hnp, vpid, buffer);
-    case REPORT_FAILED:
-        return take_failed(hnp, buffer);
-    case REPORT_EXITED:
-        return take_exited(hnp, buffer);
-    case REPORT_ABORT:
-        return take_abort(hnp, buffer);
-    case REPORT_TEXT:
-        return take_text(hnp, buffer);
-    case REPORT_LOST:
-        return take_lost(hnp, buffer);
-    case REPORT_SIGNALLED:
-        return take_signalled(hnp, vpid, buffer);
-    case REPORT_SILENT:
-        return take_silent(hnp, buffer);
-    case REPORT_JOINED:
-        return take_joined(hnp, buffer);
-    case REPORT_BROKEN:
-        return take_broken(hnp, buffer);
-    case REPORT_UNABLE:
-        return take_unable(hnp, vpid, buffer);
-    case REPORT_SPAWN:
-        return hnp_spawn(hnp, vpid, buffer);
-    case REPORT_ORPHAN:
-        return hnp_orphan(hnp, vpid, buffer);
-    case REPORT_REHOMED:
-        return take_rehomed(hnp, vpid);
-    case REPORT_STATES:
-        return hnp_take_states(hnp, vpid, buffer);
-    case REPORT_STACK:
-        return hnp_take_stack(hnp, vpid, buffer);
-    case REPORT_TRACED:
-        return hnp_take_traced(hnp, vpid, buffer);
-    case REPORT_HOSTED:
-        return standing_hosted(hnp->standing, buffer);
-    case REPORT_UNHOSTED:
-        return standing_unhosted(hnp->standing, vpid, buffer);
-    case REPORT_SPAWNED:
-        return hnp_spawned(hnp, vpid, buffer);
-    case REPORT_GROWN:
-        return hnp_take_grown(hnp, vpid, buffer);
-    default:
-        return ORTE_ERR_BAD_PARAM;
-    }
-}
+typedef int take_report(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);
+
+static take_report *const reports[] = {
+    [REPORT_HOME] = take_home,
+    [REPORT_WIRED] = take_wired,
+    [REPORT_LAUNCHED] = take_launched,
+    [REPORT_FAILED] = take_failed,
+    [REPORT_EXITED] = take_exited,
+    [REPORT_ABORT] = take_abort,
+    [REPORT_TEXT] = take_text,
+    [REPORT_LOST] = take_lost,
+    [REPORT_SILENT] = take_silent,
+    [REPORT_JOINED] = take_joined,
+    [REPORT_BROKEN] = take_broken,
+    [REPORT_UNABLE] = take_unable,
+    [REPORT_SPAWN] = hnp_spawn,
+    [REPORT_SPAWNED] = hnp_spawned,
+    [REPORT_ORPHAN] = hnp_orphan,
+    [REPORT_REHOMED] = take_rehomed,
+    [REPORT_SIGNALLED] = take_signalled,
+    [REPORT_TOPOLOGY] = hnp_take_topology,
+    [REPORT_UNSTARTED] = hnp_unstarted,
+    [REPORT_STATES] = hnp_take_states,
+    [REPORT_STACK] = hnp_take_stack,
+    [REPORT_GROWN] = hnp_take_grown,
+    [REPORT_TRACED] = hnp_take_traced,
+    [REPORT_HOSTED] = standing_hosted,
+    [REPORT_UNHOSTED] = standing_unhosted,
+};
 
 static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
 {
@@ -271,10 +253,12 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
     uint8_t kind = 0;
     int status = proto_unpack(*buffer, "c", &kind);
     if (status == OPAL_SUCCESS) {
-        status = info->origin.vpid >= hnp->dvm.count ? ORTE_ERR_PERM
+        take_report *take = kind < sizeof(reports) / sizeof(reports[0]) ? reports[kind] : NULL;
+        status = !take                                 ? ORTE_ERR_BAD_PARAM
+                 : info->origin.vpid >= hnp->dvm.count ? ORTE_ERR_PERM
                  : dvm_is_lost(&hnp->dvm, info->origin.vpid) /* said before it was */
                      ? ORTE_SUCCESS
-                     : take_report(hnp, info->origin.vpid, kind, *buffer);
+                     : take(hnp, info->origin.vpid, *buffer);
     }
     if (status != ORTE_SUCCESS) {
         log_error(LOG_LAUNCHER, "report %u of %s makes no sense: %s", kind,

@@ -475,8 +475,10 @@ static const struct dvm_user_ops user_ops = {
 
 /* --- what daemons say --- */
 
-int standing_hosted(struct standing *standing, opal_buffer_t *buffer)
+int standing_hosted(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
+    (void) vpid;
+    struct standing *standing = hnp->standing;
     uint64_t job;
     char *line = NULL;
     int status = standing ? proto_unpack(buffer, "qs", &job, &line) : ORTE_ERR_BAD_PARAM;
@@ -488,8 +490,9 @@ int standing_hosted(struct standing *standing, opal_buffer_t *buffer)
     return status;
 }
 
-int standing_unhosted(struct standing *standing, uint32_t from, opal_buffer_t *buffer)
+int standing_unhosted(struct hnp *hnp, uint32_t from, opal_buffer_t *buffer)
 {
+    struct standing *standing = hnp->standing;
     uint64_t job;
     uint32_t vpid;
     char *why = NULL;

@@ -17,8 +17,8 @@ void standing_destroy(struct standing *standing);
 /* Ends the jobs, and then the DVM; when it is called again, the DVM at once. */
 void standing_end(struct standing *standing);
 
-int standing_hosted(struct standing *standing, opal_buffer_t *buffer); /* REPORT_HOSTED */
-/* REPORT_UNHOSTED of this daemon */
-int standing_unhosted(struct standing *standing, uint32_t from, opal_buffer_t *buffer);
+/* Reports of daemons. */
+int standing_hosted(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);   /* REPORT_HOSTED */
+int standing_unhosted(struct hnp *hnp, uint32_t from, opal_buffer_t *buffer); /* REPORT_UNHOSTED */
 
 #endif

@@ -236,17 +236,24 @@ int daemon_ask_spawn(struct daemon *daemon, uint64_t request, uint32_t parent, c
     return status;
 }
 
+typedef int take_order(struct daemon *daemon, opal_buffer_t *buffer);
+
+static take_order *const orders[] = {
+    [ORDER_WIREUP] = take_wireup,        [ORDER_LAUNCH] = take_launch,
+    [ORDER_SIGNAL] = take_signal,        [ORDER_SPAWN] = take_spawn,
+    [ORDER_SPAWNED] = take_spawned,      [ORDER_LOST] = repair_take_lost,
+    [ORDER_REHOME] = repair_take_rehome, [ORDER_ENDED] = repair_take_ended,
+    [ORDER_WINDOW] = take_window,        [ORDER_TOPOLOGY] = topology_report,
+    [ORDER_CHECK] = take_spawn_check,    [ORDER_START] = onward_start,
+    [ORDER_STARTED] = onward_started,    [ORDER_EXPLAIN] = explain_ranks,
+    [ORDER_GROW] = growth_take,          [ORDER_JOIN] = growth_join,
+    [ORDER_HOST] = hosted_start,         [ORDER_UNHOST] = hosted_over,
+};
+
+/* Those that say nothing more come first. */
 static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
 {
     switch (order) {
-    case ORDER_WIREUP:
-        return take_wireup(daemon, buffer);
-    case ORDER_LAUNCH:
-        return take_launch(daemon, buffer);
-    case ORDER_SIGNAL:
-        return take_signal(daemon, buffer);
-    case ORDER_WINDOW:
-        return take_window(daemon, buffer);
     case ORDER_KILL:
         local_signal(daemon, SIGKILL);
         return ORTE_SUCCESS;
@@ -254,44 +261,18 @@ static int obey(struct daemon *daemon, uint8_t order, opal_buffer_t *buffer)
         local_signal(daemon, SIGKILL);
         iof_drain(daemon->iof);
         return ORTE_SUCCESS;
-    case ORDER_SPAWN:
-        return take_spawn(daemon, buffer);
-    case ORDER_CHECK:
-        return take_spawn_check(daemon, buffer);
-    case ORDER_SPAWNED:
-        return take_spawned(daemon, buffer);
-    case ORDER_LOST:
-        return repair_take_lost(daemon, buffer);
-    case ORDER_ENDED:
-        return repair_take_ended(daemon, buffer);
-    case ORDER_REHOME:
-        return repair_take_rehome(daemon, buffer);
-    case ORDER_GROW:
-        return growth_take(daemon, buffer);
-    case ORDER_JOIN:
-        return growth_join(daemon, buffer);
     case ORDER_GONE:
         if (daemon->ops->cut_off) {
             repair_hnp_gone(daemon, "the parent daemon says so");
         }
         return ORTE_SUCCESS;
-    case ORDER_TOPOLOGY:
-        return topology_report(daemon, buffer);
-    case ORDER_START:
-        return onward_start(daemon, buffer);
-    case ORDER_STARTED:
-        return onward_started(daemon, buffer);
-    case ORDER_HOST:
-        return hosted_start(daemon, buffer);
-    case ORDER_UNHOST:
-        return hosted_over(daemon, buffer);
-    case ORDER_EXPLAIN:
-        return explain_ranks(daemon, buffer);
     case ORDER_EXIT:
         daemon->ops->exit(daemon->arg);
         return ORTE_SUCCESS;
     default:
-        return ORTE_ERR_BAD_PARAM;
+        return order < sizeof(orders) / sizeof(orders[0]) && orders[order]
+                   ? orders[order](daemon, buffer)
+                   : ORTE_ERR_BAD_PARAM;
     }
 }
 
