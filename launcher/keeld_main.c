@@ -61,7 +61,7 @@ static void stop(struct keeld *keeld, int exit_code)
  * the one between them is lost. */
 static bool is_below(const struct daemon *daemon, uint32_t vpid)
 {
-    uint32_t above = vpid < daemon->count ? vpid : UINT32_MAX;
+    uint32_t above = vpid < daemon->tree.count ? vpid : UINT32_MAX;
     while (above != UINT32_MAX && above > daemon->name.vpid) {
         above = rml_parent_of(daemon->rml, above);
     }
@@ -78,12 +78,12 @@ static void link_changed(void *arg, uint32_t vpid, const char *why)
         return;
     }
     bool parent = vpid == rml_parent_of(daemon->rml, daemon->name.vpid);
-    bool lifeline = parent || daemon->homeless || !keeld->parent_linked;
+    bool lifeline = parent || daemon->tree.homeless || !keeld->parent_linked;
     if (!why) {
         keeld->parent_linked = keeld->parent_linked || parent;
     } else if (vpid == HNP_VPID && lifeline) {
         repair_hnp_gone(daemon, why);
-    } else if (parent && !daemon->homeless) {
+    } else if (parent && !daemon->tree.homeless) {
         repair_begin(daemon, why);
     } else if (is_below(daemon, vpid) && !rml_is_lost(daemon->rml, vpid)) {
         daemon_report(daemon, proto_new(REPORT_LOST, "us", vpid, why));
@@ -300,8 +300,7 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
 {
     const struct home *home = &keeld->home;
     struct daemon_config config = {
-        .uuid = home->uuid,
-        .family = home->family,
+        .job = &home->job,
         .vpid = home->vpid,
         .count = home->count,
         .radix = home->radix,
@@ -309,7 +308,6 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
         .hnp_contact = home->contact,
         .shepherd = keeld->shepherd,
         .service_table = launcher_services,
-        .control_key = home->key,
         .home = home,
         .loop = keeld->loop,
     };

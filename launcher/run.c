@@ -42,7 +42,10 @@ static int run(struct shepherd *shepherd, const struct run_request *request,
         status = channel_create(loop, &front_end, &hnp_end);
     }
     if (status == ORTE_SUCCESS) {
-        status = hnp_create(&hnp, loop, shepherd, launcher_services, hnp_end);
+        status = hnp_create(&hnp, &(struct hnp_config){.loop = loop,
+                                                       .shepherd = shepherd,
+                                                       .front = hnp_end,
+                                                       .service_table = launcher_services});
     }
     if (status == ORTE_SUCCESS) {
         status = frontend_create(&frontend, loop, front_end, request, report);

@@ -29,7 +29,7 @@ void hnp_tell(struct hnp *hnp, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     hnp_report_message(hnp, text);
-    channel_send(hnp->front, proto_new(FRONT_TEXT, "s", text));
+    channel_send(hnp->config.front, proto_new(FRONT_TEXT, "s", text));
 }
 
 bool hnp_peer_hears(const struct hnp *hnp, uint32_t vpid)
@@ -307,11 +307,11 @@ static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
 static void shepherd_lost(void *arg)
 {
     struct hnp *hnp = arg;
-    if (shepherd_is_stopped(hnp->shepherd)) {
+    if (shepherd_is_stopped(hnp->config.shepherd)) {
         hnp_tell(hnp,
                  "the shepherd of this node is stopped, and is killed with all that it started");
     }
-    shepherd_reap_orphans(hnp->shepherd);
+    shepherd_reap_orphans(hnp->config.shepherd);
     job_fail(&hnp->job, EXIT_RUNTIME, "the shepherd of this node was killed");
     for (uint32_t vpid = hnp->request.simulate_nodes ? hnp->dvm.count : 1; vpid-- > HNP_VPID;) {
         dvm_lost(&hnp->dvm, vpid, "keelrun's shepherd was killed", clock_us());
@@ -392,23 +392,21 @@ static int number_daemons(struct hnp *hnp)
 static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
 {
     struct daemon_config config = {
-        .uuid = hnp->uuid,
-        .family = hnp->family,
+        .job = &hnp->identity,
         .vpid = HNP_VPID,
         .count = hnp->dvm.count,
         .radix = (uint32_t) param_int(&routed_radix),
         .node = hnp->dvm.daemons[HNP_VPID].node,
-        .shepherd = hnp->shepherd,
-        .service_table = hnp->service_table,
-        .control_key = hnp->control_key,
-        .loop = hnp->loop,
+        .shepherd = hnp->config.shepherd,
+        .service_table = hnp->config.service_table,
+        .loop = hnp->config.loop,
     };
     int status = daemon_create(&hnp->daemon, &config, &daemon_ops, hnp, reason, reason_size);
     if (status == ORTE_SUCCESS) {
         rml_handle(hnp->daemon->rml, RML_TAG_REPORT, from_daemon, hnp);
         hnp_stdio_init(hnp);
-        status = tools_create(&hnp->tools, hnp->daemon->rml, hnp->family, hnp->daemon->session,
-                              &tools_ops, hnp, reason, reason_size);
+        status = tools_create(&hnp->tools, hnp->daemon->rml, hnp->identity.family,
+                              hnp->daemon->session, &tools_ops, hnp, reason, reason_size);
     }
     return status;
 }
@@ -443,11 +441,11 @@ static void take_submit(struct hnp *hnp, opal_buffer_t *buffer)
     if (!plan_job(hnp, buffer)) {
         return;
     }
-    hnp->family = job_uuid_make(hnp->uuid);
+    hnp->identity.family = job_uuid_make(hnp->identity.uuid);
     hnp->submitted_us = clock_us();
-    channel_send(hnp->front, proto_new(FRONT_JOB, "s", hnp->uuid));
+    channel_send(hnp->config.front, proto_new(FRONT_JOB, "s", hnp->identity.uuid));
     hnp_report_job(hnp);
-    crypto_random(hnp->control_key, sizeof(hnp->control_key));
+    crypto_random(hnp->identity.control_key, sizeof(hnp->identity.control_key));
     hnp_job_limits(hnp, &limits);
     limits.waited_us = hnp->submitted_us - asked_us;
     int status = number_daemons(hnp);
@@ -530,26 +528,22 @@ static void from_front(void *arg, opal_buffer_t *buffer)
     }
 }
 
-int hnp_create(struct hnp **out, struct loop *loop, struct shepherd *shepherd,
-               const struct service_ops *const *service_table, struct channel_end *front)
+int hnp_create(struct hnp **out, const struct hnp_config *config)
 {
     struct hnp *hnp = calloc(1, sizeof(*hnp));
     if (!hnp) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    hnp->loop = loop;
-    hnp->shepherd = shepherd;
-    hnp->service_table = service_table;
-    hnp->front = front;
+    hnp->config = *config;
     dvm_init(&hnp->dvm, &hnp_dvm_ops, hnp);
     job_init(&hnp->job, &hnp->dvm, &hnp_job_ops, hnp);
-    list_init(&hnp->spawns);
-    list_init(&hnp->topologies);
-    list_init(&hnp->explanations);
-    list_init(&hnp->launches);
+    list_init(&hnp->spawns.requests);
+    list_init(&hnp->topologies.known);
+    list_init(&hnp->explanations.under_way);
+    list_init(&hnp->spawns.orders);
     hnp_daemons_init(hnp);
     hnp_end_init(hnp);
-    channel_receive(front, from_front, hnp);
+    channel_receive(config->front, from_front, hnp);
     *out = hnp;
     return ORTE_SUCCESS;
 }
@@ -586,6 +580,6 @@ void hnp_destroy(struct hnp *hnp)
     job_fini(&hnp->job);
     dvm_fini(&hnp->dvm);
     run_request_fini(&hnp->request);
-    crypto_wipe(hnp->control_key, sizeof(hnp->control_key));
+    crypto_wipe(hnp->identity.control_key, sizeof(hnp->identity.control_key));
     free(hnp);
 }

@@ -52,47 +52,61 @@ struct node_set {
     uint32_t count;
 };
 
-struct hnp {
-    struct loop *loop; /* borrowed, as are the next three */
+/* What is known of nodes' processors. */
+struct hnp_topologies {
+    struct list known;            /* struct topology of hnp_plan.c */
+    const struct node_set *asked; /* borrowed: whose are asked for a spawn; NULL: none */
+};
+
+/* What is added to the job. */
+struct hnp_spawns {
+    struct list requests; /* struct spawn_request of hnp_spawn.c */
+    uint32_t count;       /* of those that were started */
+    struct list orders;   /* struct kept_order of hnp_grow.c: what daemons hear that come later */
+};
+
+struct hnp_explanations {
+    struct list under_way; /* struct explanation of hnp_explain.c */
+    uint32_t last;         /* its number */
+};
+
+/* What is borrowed of the process. */
+struct hnp_config {
+    struct loop *loop;
     struct shepherd *shepherd;
     struct channel_end *front;
-    const struct service_ops *const *service_table;
+    const struct service_ops *const *service_table; /* as in struct daemon_config */
+};
+
+struct hnp {
+    struct hnp_config config;
     struct dvm dvm;
     struct job job;
     struct run_request request;
     struct allocation allocation; /* the resource manager's; without nodes: none, or not used */
     struct job_plan plan;
-    bool mapped;                     /* the plan has ranks */
-    struct list topologies;          /* struct topology of hnp_plan.c */
-    const struct node_set *examined; /* borrowed: whose are asked for a spawn; NULL: none */
+    bool mapped; /* the plan has ranks */
+    struct hnp_topologies topologies;
     struct plm plm;
     struct daemon *daemon;       /* NULL until a job is submitted */
     struct tools *tools;         /* likewise, and owned */
     struct standing *standing;   /* owned: this is a standing DVM's HNP; NULL: a job's */
     struct submitter *submitter; /* owned: the job's DVM; NULL: it has daemons of its own */
     bool uri_written;            /* to a file, removed at the end */
-    char uuid[JOB_UUID_TEXT];
-    orte_jobid_t family;
-    uint8_t control_key[KEY_BYTES];
+    struct job_identity identity;
 
     struct peer *peers;       /* owned, by vpid: as many as the dvm has daemons */
     uint32_t *daemon_of_node; /* owned, by node, idle ones too; NO_DAEMON: none yet */
-    struct list launches; /* struct kept_order of hnp_grow.c: what daemons hear that come later */
-    struct list spawns;   /* struct spawn_request of hnp_spawn.c */
-    uint32_t spawn_count;
+    struct hnp_spawns spawns;
     struct hnp_input input;
     struct hnp_timers timers;
-    struct list explanations;  /* struct explanation of hnp_explain.c: under way */
-    uint32_t explanation;      /* the number of the last */
+    struct hnp_explanations explanations;
     uint64_t submitted_us;     /* when the job was */
     struct hnp_report *report; /* owned; NULL: not asked for */
     bool finished;             /* the front end was told to end */
 };
 
-/* service_table: as in struct daemon_config. */
-int hnp_create(struct hnp **hnp, struct loop *loop, struct shepherd *shepherd,
-               const struct service_ops *const *service_table,
-               struct channel_end *front) KEEL_MUST_CHECK;
+int hnp_create(struct hnp **hnp, const struct hnp_config *config) KEEL_MUST_CHECK;
 void hnp_destroy(struct hnp *hnp);
 
 /* hnp.c */

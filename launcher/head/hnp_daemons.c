@@ -261,13 +261,13 @@ static void on_timer(struct loop_timer *timer)
 
 void hnp_daemons_init(struct hnp *hnp)
 {
-    plm_init(&hnp->plm, hnp->loop, hnp->shepherd, hnp->front, &plm_owner, hnp);
+    plm_init(&hnp->plm, hnp->config.loop, hnp->config.shepherd, hnp->config.front, &plm_owner, hnp);
     hnp->plm.step.daemons_ended = daemons_ended;
     hnp->plm.step.settled = step_settled;
     for (int i = 0; i < DVM_TIMERS; i++) {
         hnp->timers.dvm[i].hnp = hnp;
         hnp->timers.dvm[i].number = i;
-        loop_timer_init(&hnp->timers.dvm[i].timer, hnp->loop, on_timer);
+        loop_timer_init(&hnp->timers.dvm[i].timer, hnp->config.loop, on_timer);
     }
 }
 
@@ -278,8 +278,8 @@ static void start_agents(struct hnp *hnp, uint32_t first, char *keeld)
     struct plm_config config = {
         .count = hnp->dvm.count,
         .first = first,
-        .family = hnp->family,
-        .radix = hnp->daemon->radix,
+        .job = hnp->identity,
+        .radix = hnp->daemon->tree.radix,
         .contact = hnp->daemon->contact,
         .settings = hnp->request.apps[0].env,
         .topology = !hnp->mapped,
@@ -289,10 +289,8 @@ static void start_agents(struct hnp *hnp, uint32_t first, char *keeld)
         .outlives_daemons = hnp_recovers(),
         .grace_s = hnp_grace_s(),
     };
-    memcpy(config.uuid, hnp->uuid, sizeof(config.uuid));
-    memcpy(config.key, hnp->control_key, sizeof(config.key));
     plm_start(&hnp->plm, &config, keeld);
-    crypto_wipe(config.key, sizeof(config.key));
+    crypto_wipe(config.job.control_key, sizeof(config.job.control_key));
 }
 
 static void start(struct hnp *hnp)
@@ -370,7 +368,7 @@ void hnp_tell_progress(struct hnp *hnp)
     uint32_t waiting = 0;
     const struct dvm *dvm = &hnp->dvm;
     char *nodes = dvm->phase == DVM_STARTING ? dvm_name_nodes(dvm, is_away, hnp, &waiting) : NULL;
-    channel_send(hnp->front,
+    channel_send(hnp->config.front,
                  proto_new(FRONT_PROGRESS, "cuus", (uint8_t) (dvm->phase > DVM_STARTING),
                            waiting > 0 ? dvm->count - 1 : 0, waiting, nodes ? nodes : "?"));
     free(nodes);

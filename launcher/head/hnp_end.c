@@ -44,7 +44,8 @@ void hnp_finished(struct hnp *hnp)
     if (!hnp->finished) {
         loop_timer_stop(&hnp->timers.step);
         hnp_report_summary(hnp);
-        channel_send(hnp->front, proto_new(FRONT_EXIT, "i", (int32_t) job_exit_code(&hnp->job)));
+        channel_send(hnp->config.front,
+                     proto_new(FRONT_EXIT, "i", (int32_t) job_exit_code(&hnp->job)));
     }
     hnp->finished = true;
 }
@@ -198,9 +199,9 @@ void hnp_end_init(struct hnp *hnp)
     for (int i = 0; i < JOB_TIMERS; i++) {
         hnp->timers.job[i].hnp = hnp;
         hnp->timers.job[i].number = i;
-        loop_timer_init(&hnp->timers.job[i].timer, hnp->loop, on_timer);
+        loop_timer_init(&hnp->timers.job[i].timer, hnp->config.loop, on_timer);
     }
-    loop_timer_init(&hnp->timers.step, hnp->loop, step_over);
+    loop_timer_init(&hnp->timers.step, hnp->config.loop, step_over);
 }
 
 /* --- a rank that was not started --- */

@@ -31,8 +31,8 @@ static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
 static int fill_map(const struct hnp *hnp, struct job_map *map)
 {
     const struct job_plan *plan = &hnp->plan;
-    map->jobid = hnp->family | 1;
-    memcpy(map->uuid, hnp->uuid, sizeof(map->uuid));
+    map->jobid = hnp->identity.family | 1;
+    memcpy(map->uuid, hnp->identity.uuid, sizeof(map->uuid));
     crypto_random(map->app_key, sizeof(map->app_key));
     map->size = plan->rank_count;
     map->node_count = plan->node_count;

@@ -96,7 +96,7 @@ static void show(struct hnp *hnp)
         if (text && text[0]) {
             text[strlen(text) - 1] = '\0'; /* the front end ends the last line */
         }
-        channel_send(hnp->front,
+        channel_send(hnp->config.front,
                      text ? proto_new(FRONT_PLAIN, "cs", (uint8_t) STDOUT_FILENO, text) : NULL);
         free(text);
     }
@@ -146,7 +146,7 @@ static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
 static struct topology *find_topology(struct hnp *hnp, const char *hash)
 {
     struct topology *topology;
-    list_for_each (topology, &hnp->topologies, struct topology, link) {
+    list_for_each (topology, &hnp->topologies.known, struct topology, link) {
         if (strcmp(topology->hash, hash) == 0) {
             return topology;
         }
@@ -159,7 +159,7 @@ static struct topology *add_topology(struct hnp *hnp, const char *hash)
     struct topology *topology = calloc(1, sizeof(*topology));
     if (topology) {
         snprintf(topology->hash, sizeof(topology->hash), "%s", hash);
-        list_append(&hnp->topologies, &topology->link);
+        list_append(&hnp->topologies.known, &topology->link);
     }
     return topology;
 }
@@ -305,8 +305,8 @@ void hnp_ask_topologies(struct hnp *hnp)
     for (uint32_t vpid = 1; vpid < hnp->dvm.count && !hnp->mapped; vpid++) {
         ask(hnp, vpid);
     }
-    for (uint32_t i = 0; hnp->examined && i < hnp->examined->count; i++) {
-        uint32_t vpid = hnp->daemon_of_node[hnp->examined->nodes[i]];
+    for (uint32_t i = 0; hnp->topologies.asked && i < hnp->topologies.asked->count; i++) {
+        uint32_t vpid = hnp->daemon_of_node[hnp->topologies.asked->nodes[i]];
         if (hnp_peer_lives(hnp, vpid)) {
             ask(hnp, vpid);
         }
@@ -401,12 +401,12 @@ bool hnp_examined(struct hnp *hnp, char *reason, size_t reason_size)
             forget(hnp, vpid);
         }
     }
-    for (uint32_t i = 0; hnp->examined && i < hnp->examined->count; i++) {
-        uint32_t node = hnp->examined->nodes[i];
+    for (uint32_t i = 0; hnp->topologies.asked && i < hnp->topologies.asked->count; i++) {
+        uint32_t node = hnp->topologies.asked->nodes[i];
         struct map_node *told = &hnp->plan.nodes[node];
         told->topo = told->topo ? told->topo : topo_of(hnp, node);
     }
-    hnp->examined = NULL;
+    hnp->topologies.asked = NULL;
     return all;
 }
 
@@ -421,7 +421,7 @@ void hnp_unexamined(struct hnp *hnp, uint32_t vpid)
 void hnp_plan_fini(struct hnp *hnp)
 {
     struct topology *topology;
-    list_for_each (topology, &hnp->topologies, struct topology, link) {
+    list_for_each (topology, &hnp->topologies.known, struct topology, link) {
         list_remove(&topology->link);
         topo_fini(&topology->topo);
         free(topology);

@@ -60,7 +60,7 @@ static struct report_lines *begin(struct hnp_report *report, const char *event)
 static void end(struct hnp_report *report)
 {
     report_end(&report->lines);
-    loop_post(report->hnp->loop, &report->send);
+    loop_post(report->hnp->config.loop, &report->send);
 }
 
 static void send_lines(struct loop_task *task)
@@ -68,7 +68,7 @@ static void send_lines(struct loop_task *task)
     struct hnp_report *report = container_of(task, struct hnp_report, send);
     const char *lines = report_take(&report->lines);
     if (lines && *lines) {
-        channel_send(report->hnp->front, proto_new(FRONT_REPORT, "s", lines));
+        channel_send(report->hnp->config.front, proto_new(FRONT_REPORT, "s", lines));
     }
 }
 
@@ -210,7 +210,7 @@ static void tell_job(struct hnp_report *report)
     struct report_lines *lines = begin(report, "job");
     host_name(host, sizeof(host));
     report_number(lines, "schema", SCHEMA);
-    report_text(lines, "job", hnp->uuid);
+    report_text(lines, "job", hnp->identity.uuid);
     report_text(lines, "host", host);
     report_number(lines, "pid", (uint64_t) getpid());
     report_open(lines, "programs", '[');
@@ -452,7 +452,7 @@ void hnp_report_summary(struct hnp *hnp)
 void hnp_report_fini(struct hnp *hnp)
 {
     if (hnp->report) {
-        loop_cancel(hnp->loop, &hnp->report->send);
+        loop_cancel(hnp->config.loop, &hnp->report->send);
         report_fini(&hnp->report->lines);
         free(hnp->report->nodes);
     }

@@ -9,7 +9,7 @@
 
 static void to_iof(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
 {
-    orte_process_name_t peer = {hnp->family, vpid};
+    orte_process_name_t peer = {hnp->identity.family, vpid};
     int status = rml_give(hnp->daemon->rml, &peer, OOB_STDIO, ORTE_RML_TAG_IOF_PROXY, buffer);
     if (status != ORTE_SUCCESS) {
         log_debug(LOG_LAUNCHER, "stdio for daemon %u is lost: %s", vpid, opal_strerror(status));
@@ -27,8 +27,9 @@ static int take_output(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     if (status == OPAL_SUCCESS &&
-        !channel_send(hnp->front, proto_new(FRONT_OUTPUT, "uuuscb", vpid, rank, pid,
-                                            hnp->dvm.daemons[vpid].node, stream, data, size))) {
+        !channel_send(hnp->config.front,
+                      proto_new(FRONT_OUTPUT, "uuuscb", vpid, rank, pid,
+                                hnp->dvm.daemons[vpid].node, stream, data, size))) {
         job_output_lost(&hnp->job);
         to_iof(hnp, vpid, proto_new(IOF_OUTPUT_CREDIT, "u", (uint32_t) size));
     } else if (status == ORTE_ERR_OUT_OF_RESOURCE) {
@@ -62,9 +63,9 @@ static void credit_input(struct hnp *hnp)
     }
     if (taken == UINT64_MAX) {
         hnp->input.state = INPUT_CLOSED;
-        channel_send(hnp->front, proto_new(FRONT_INPUT_CLOSED, ""));
+        channel_send(hnp->config.front, proto_new(FRONT_INPUT_CLOSED, ""));
     } else if (taken > hnp->input.credited) {
-        channel_send(hnp->front,
+        channel_send(hnp->config.front,
                      proto_new(FRONT_INPUT_CREDIT, "u", (uint32_t) (taken - hnp->input.credited)));
         hnp->input.credited = taken;
     }
@@ -142,7 +143,8 @@ void hnp_open_input(struct hnp *hnp)
     }
     if (any) {
         hnp->input.state = INPUT_OPEN;
-        channel_send(hnp->front, proto_new(FRONT_INPUT_CREDIT, "u", (uint32_t) IOF_INPUT_WINDOW));
+        channel_send(hnp->config.front,
+                     proto_new(FRONT_INPUT_CREDIT, "u", (uint32_t) IOF_INPUT_WINDOW));
     }
 }
 

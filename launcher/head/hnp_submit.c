@@ -14,7 +14,7 @@
 static void said(void *arg, const char *line)
 {
     const struct hnp *hnp = arg;
-    channel_send(hnp->front, proto_new(FRONT_PLAIN, "cs", (uint8_t) STDERR_FILENO, line));
+    channel_send(hnp->config.front, proto_new(FRONT_PLAIN, "cs", (uint8_t) STDERR_FILENO, line));
 }
 
 /* Also one that has been part of the job, of whose loss its link tells. */
@@ -84,7 +84,7 @@ int hnp_submit_open(struct hnp *hnp, char *reason, size_t reason_size)
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    submitter_serve(hnp->submitter, hnp->loop, &ops, hnp);
+    submitter_serve(hnp->submitter, hnp->config.loop, &ops, hnp);
     status = take_nodes(hnp);
     if (status == ORTE_SUCCESS && hnp->allocation.count == 0) {
         describe_use(hnp, use, sizeof(use));

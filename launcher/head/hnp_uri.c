@@ -51,7 +51,7 @@ int hnp_report_uri(struct hnp *hnp, char *reason, size_t reason_size)
         return ORTE_SUCCESS;
     }
     if (strcmp(file, "-") == 0 || strcmp(file, "+") == 0) {
-        channel_send(hnp->front,
+        channel_send(hnp->config.front,
                      proto_new(FRONT_PLAIN, "cs", (uint8_t) (file[0] == '-' ? 1 : 2), contact));
         return ORTE_SUCCESS;
     }

@@ -357,10 +357,10 @@ static void add(struct standing *standing, int fd)
     submission->standing = standing;
     submission->job = ++standing->last_job;
     list_append(&standing->submissions, &submission->link);
-    loop_timer_init(&submission->new_timer, standing->hnp->loop, says_nothing);
+    loop_timer_init(&submission->new_timer, standing->hnp->config.loop, says_nothing);
     loop_timer_start(&submission->new_timer, HELLO_US);
     talk_open(&submission->talk, fd);
-    talk_serve(&submission->talk, standing->hnp->loop, &ops, submission);
+    talk_serve(&submission->talk, standing->hnp->config.loop, &ops, submission);
 }
 
 static void pause_over(struct loop_timer *timer)
@@ -402,7 +402,7 @@ static int listen_here(struct standing *standing, char *reason, size_t reason_si
         return ORTE_ERR_FILE_OPEN_FAILURE;
     }
     standing->listener = fd;
-    loop_io_init(&standing->listener_io, standing->hnp->loop, fd, someone_comes);
+    loop_io_init(&standing->listener_io, standing->hnp->config.loop, fd, someone_comes);
     loop_io_watch(&standing->listener_io, EV_READ);
     return ORTE_SUCCESS;
 }
@@ -425,7 +425,7 @@ static void stands(struct dvm_user *user)
     if (status != ORTE_SUCCESS) {
         job_fail(&hnp->job, EXIT_RUNTIME, "%s", reason);
     } else {
-        channel_send(hnp->front, proto_new(FRONT_STANDS, ""));
+        channel_send(hnp->config.front, proto_new(FRONT_STANDS, ""));
     }
 }
 
@@ -541,9 +541,9 @@ int standing_create(struct standing **out, struct hnp *hnp)
     standing->listener = -1;
     standing->user.ops = &user_ops;
     list_init(&standing->submissions);
-    loop_timer_init(&standing->plan_timer, hnp->loop, plans_too_long);
-    loop_timer_init(&standing->pause_timer, hnp->loop, pause_over);
-    loop_timer_init(&standing->end_timer, hnp->loop, jobs_too_long);
+    loop_timer_init(&standing->plan_timer, hnp->config.loop, plans_too_long);
+    loop_timer_init(&standing->pause_timer, hnp->config.loop, pause_over);
+    loop_timer_init(&standing->end_timer, hnp->config.loop, jobs_too_long);
     list_append(&hnp->dvm.users, &standing->user.link);
     *out = standing;
     return ORTE_SUCCESS;

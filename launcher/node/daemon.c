@@ -205,7 +205,7 @@ static int take_spawned(struct daemon *daemon, opal_buffer_t *buffer)
     uint32_t number;
     int status = proto_unpack(buffer, "qiu", &request, &outcome, &number);
     struct spawned_watcher *watcher;
-    list_for_each (watcher, &daemon->spawned_watchers, struct spawned_watcher, link) {
+    list_for_each (watcher, &daemon->requests.watchers, struct spawned_watcher, link) {
         if (status == OPAL_SUCCESS) {
             watcher->fn(watcher->arg, request, outcome, number);
         }
@@ -215,7 +215,7 @@ static int take_spawned(struct daemon *daemon, opal_buffer_t *buffer)
 
 void daemon_watch_spawned(struct daemon *daemon, struct spawned_watcher *watcher)
 {
-    list_append(&daemon->spawned_watchers, &watcher->link);
+    list_append(&daemon->requests.watchers, &watcher->link);
 }
 
 int daemon_ask_spawn(struct daemon *daemon, uint64_t request, uint32_t parent, char *const *puts,
@@ -327,7 +327,7 @@ static int admit(void *arg, const struct oob_peer *peer)
 {
     struct daemon *daemon = arg;
     if (peer->key == OOB_KEY_CONTROL) {
-        return peer->name.jobid == daemon->name.jobid && peer->name.vpid < daemon->count &&
+        return peer->name.jobid == daemon->name.jobid && peer->name.vpid < daemon->tree.count &&
                        peer->name.vpid != daemon->name.vpid &&
                        !rml_is_lost(daemon->rml, peer->name.vpid)
                    ? ORTE_SUCCESS
@@ -421,14 +421,13 @@ static void hold_session(struct daemon *daemon)
 }
 
 /* Another user may take the path between the look at it and the making: there are more. */
-static int open_session(struct daemon *daemon, char *reason, size_t reason_size)
+static int open_session(struct daemon *daemon, const char *uuid, char *reason, size_t reason_size)
 {
     int status = ORTE_ERR_PERM;
     for (int tries = 0; tries < SESSION_TRIES && status == ORTE_ERR_PERM; tries++) {
         free(daemon->session);
         daemon->session = NULL;
-        status =
-            session_path(&daemon->session, daemon->uuid, daemon->name.vpid, reason, reason_size);
+        status = session_path(&daemon->session, uuid, daemon->name.vpid, reason, reason_size);
         if (status == ORTE_SUCCESS) {
             sweep_leftovers(daemon);
             status = guard_session(daemon, reason, reason_size);
@@ -443,9 +442,9 @@ static int open_session(struct daemon *daemon, char *reason, size_t reason_size)
     return status;
 }
 
-static int open_listener(struct daemon *daemon, char *reason, size_t reason_size)
+static int open_listener(struct daemon *daemon, const char *uuid, char *reason, size_t reason_size)
 {
-    int status = open_session(daemon, reason, reason_size);
+    int status = open_session(daemon, uuid, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
     }
@@ -474,7 +473,7 @@ static int open_rml(struct daemon *daemon, const struct daemon_config *config, c
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    oob_set_key(rml_oob(daemon->rml), OOB_KEY_CONTROL, config->control_key);
+    oob_set_key(rml_oob(daemon->rml), OOB_KEY_CONTROL, config->job->control_key);
     rml_route_tree(daemon->rml, config->count);
     rml_repair_routes(daemon->rml);
     rml_set_admit(daemon->rml, admit, daemon);
@@ -490,12 +489,11 @@ static int open_rml(struct daemon *daemon, const struct daemon_config *config, c
 
 static int take_config(struct daemon *daemon, const struct daemon_config *config)
 {
-    snprintf(daemon->uuid, sizeof(daemon->uuid), "%s", config->uuid);
-    daemon->name = (orte_process_name_t){config->family, config->vpid};
-    daemon->count = config->count;
-    daemon->radix = config->radix;
+    daemon->name = (orte_process_name_t){config->job->family, config->vpid};
+    daemon->tree.count = config->count;
+    daemon->tree.radix = config->radix;
     daemon->loop = config->loop;
-    list_init(&daemon->spawned_watchers);
+    list_init(&daemon->requests.watchers);
     daemon->shepherd = config->shepherd;
     daemon->service_table = config->service_table;
     daemon->home = config->home;
@@ -515,7 +513,7 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     daemon->ops = ops;
     daemon->arg = arg;
     daemon->held = -1;
-    orte_process_name_t hnp = {config->family, HNP_VPID};
+    orte_process_name_t hnp = {config->job->family, HNP_VPID};
     int status = take_config(daemon, config);
     if (status != ORTE_SUCCESS) {
         goto undo;
@@ -529,7 +527,7 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
-    status = open_listener(daemon, reason, reason_size);
+    status = open_listener(daemon, config->job->uuid, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }
@@ -599,7 +597,7 @@ void daemon_destroy(struct daemon *daemon)
     free(daemon->contact);
     free(daemon->hnp_contact);
     free(daemon->node);
-    free(daemon->topology);
-    free(daemon->topology_why);
+    free(daemon->topology.text);
+    free(daemon->topology.why);
     free(daemon);
 }

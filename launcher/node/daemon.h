@@ -25,15 +25,13 @@ enum { LINK_WHY_BYTES = 320 }; /* room for why a link is down */
 struct daemon;
 
 struct daemon_config {
-    const char *uuid;
-    orte_jobid_t family;         /* the daemons' jobid: family << 16 */
-    uint32_t vpid, count, radix; /* count: daemons, the HNP included */
-    const char *node;            /* this node's name */
-    const char *hnp_contact;     /* NULL: this is the HNP */
-    const uint8_t *control_key;  /* KEY_BYTES, borrowed for the call */
-    const struct home *home;     /* borrowed: what this daemon was told; NULL: this is the HNP */
-    struct shepherd *shepherd;   /* borrowed */
-    struct loop *loop;           /* borrowed */
+    const struct job_identity *job; /* borrowed for the call */
+    uint32_t vpid, count, radix;    /* count: daemons, the HNP included */
+    const char *node;               /* this node's name */
+    const char *hnp_contact;        /* NULL: this is the HNP */
+    const struct home *home;        /* borrowed: what this daemon was told; NULL: this is the HNP */
+    struct shepherd *shepherd;      /* borrowed */
+    struct loop *loop;              /* borrowed */
     /* Borrowed: what is offered to the ranks, ended by NULL; at most SERVICES_MAX (service.h). */
     const struct service_ops *const *service_table;
 };
@@ -87,10 +85,26 @@ struct local_progress {
     uint64_t oom_kills;              /* in this control group, as far as they were looked at */
 };
 
-struct daemon {
-    char uuid[JOB_UUID_TEXT];
-    orte_process_name_t name;
+/* Its place among the daemons. */
+struct daemon_tree {
     uint32_t count, radix;
+    bool homeless; /* the link to the parent is down, and to no other up */
+    char homeless_why[LINK_WHY_BYTES];
+};
+
+struct node_topology {
+    char *text; /* owned; NULL: not asked for, or there is none */
+    char *why;  /* owned: why there is none; NULL: it was not asked for */
+};
+
+struct spawn_requests {
+    struct list watchers; /* struct spawned_watcher, borrowed */
+    uint64_t last_number; /* of those that services number */
+};
+
+struct daemon {
+    orte_process_name_t name;
+    struct daemon_tree tree;
     char *node;                /* owned */
     char *session;             /* owned: this daemon's session folder */
     int held;                  /* owned: the lock on that folder (leftovers.h); -1: none */
@@ -109,13 +123,9 @@ struct daemon {
     struct local_progress progress;
     const struct service_ops *const *service_table; /* borrowed */
     struct services *services;                      /* owned: of these; NULL: none, or no job yet */
-    struct list spawned_watchers;                   /* struct spawned_watcher, borrowed */
-    uint64_t last_request;                          /* of those that services number */
-    char *topology;     /* owned: as text; NULL: not asked for, or there is none */
-    char *topology_why; /* owned: why there is none; NULL: it was not asked for */
-    bool listens;       /* other nodes can link to it */
-    bool homeless;      /* the link to the parent is down, and to no other up */
-    char homeless_why[LINK_WHY_BYTES];
+    struct spawn_requests requests;
+    struct node_topology topology;
+    bool listens;                /* other nodes can link to it */
     const struct home *home;     /* borrowed; NULL in the HNP */
     struct onward *onward;       /* owned: the daemons that this one starts; NULL: none */
     struct hosts *hosts;         /* owned: daemons of other jobs that this one has; NULL: none */
@@ -140,9 +150,9 @@ int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
 /* To all daemons, this one included, over the tree; takes the buffer, logs a failure. */
 int daemon_order_all(struct daemon *daemon, opal_buffer_t *buffer);
 void daemon_report(struct daemon *daemon, opal_buffer_t *buffer);
-/* A request for more ranks, with a number of daemon->last_request; puts as in struct spawned. The
- * answer goes to all watchers, on the loop; a watcher is borrowed until it is removed from its
- * list. */
+/* A request for more ranks, with a number of daemon->requests.last_number; puts as in struct
+ * spawned. The answer goes to all watchers, on the loop; a watcher is borrowed until it is removed
+ * from its list. */
 int daemon_ask_spawn(struct daemon *daemon, uint64_t request, uint32_t parent, char *const *puts,
                      const struct spawn_wish *wishes, size_t count) KEEL_MUST_CHECK;
 void daemon_watch_spawned(struct daemon *daemon, struct spawned_watcher *watcher);

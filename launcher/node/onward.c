@@ -152,7 +152,7 @@ static int check_numbers(const struct daemon *daemon, const struct start_order *
 {
     for (uint32_t i = 0; i < order->count; i++) {
         uint32_t vpid = order->nodes[i].vpid;
-        if (vpid >= daemon->count || vpid == daemon->name.vpid) {
+        if (vpid >= daemon->tree.count || vpid == daemon->name.vpid) {
             return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
         }
     }

@@ -14,14 +14,14 @@ void topology_read(struct daemon *daemon, char hash[TOPO_HASH_TEXT])
     struct topo topo = {0};
     char reason[256] = "out of memory";
     hash[0] = '\0';
-    if (!daemon->topology && topo_read(&topo, reason, sizeof(reason)) == ORTE_SUCCESS) {
-        daemon->topology = topo_print(&topo);
+    if (!daemon->topology.text && topo_read(&topo, reason, sizeof(reason)) == ORTE_SUCCESS) {
+        daemon->topology.text = topo_print(&topo);
         topo_fini(&topo);
     }
-    if (daemon->topology) {
-        topo_hash(hash, daemon->topology);
-    } else if (!daemon->topology_why) {
-        daemon->topology_why = strdup(reason);
+    if (daemon->topology.text) {
+        topo_hash(hash, daemon->topology.text);
+    } else if (!daemon->topology.why) {
+        daemon->topology.why = strdup(reason);
     }
 }
 
@@ -38,10 +38,10 @@ int topology_report(struct daemon *daemon, opal_buffer_t *buffer)
     if (fault.action == FAULT_DROP) {
         return ORTE_SUCCESS;
     }
-    bool told = daemon->topology && fault.action != FAULT_ERROR;
-    const char *text = told && whole ? daemon->topology : "";
+    bool told = daemon->topology.text && fault.action != FAULT_ERROR;
+    const char *text = told && whole ? daemon->topology.text : "";
     const char *why = fault.action == FAULT_ERROR ? strerror((int) fault.value)
-                      : daemon->topology_why      ? daemon->topology_why
+                      : daemon->topology.why      ? daemon->topology.why
                                                   : "out of memory";
     daemon_report(daemon, proto_new(REPORT_TOPOLOGY, "sss", hash, text, told ? "" : why));
     return ORTE_SUCCESS;

@@ -9,18 +9,18 @@
 
 int growth_set(struct daemon *daemon, uint32_t count)
 {
-    if (count < daemon->count || count > DAEMONS_MAX) {
+    if (count < daemon->tree.count || count > DAEMONS_MAX) {
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     int status = rml_grow_tree(daemon->rml, count);
-    daemon->count = status == ORTE_SUCCESS ? count : daemon->count;
+    daemon->tree.count = status == ORTE_SUCCESS ? count : daemon->tree.count;
     return status;
 }
 
 static bool leads(const struct daemon *daemon)
 {
     uint32_t child[1];
-    return tree_children(daemon->radix, daemon->count, daemon->name.vpid, child, 1) > 0;
+    return tree_children(daemon->tree.radix, daemon->tree.count, daemon->name.vpid, child, 1) > 0;
 }
 
 /* Whoever is a parent now is linked to by other nodes. */

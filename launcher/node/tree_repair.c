@@ -12,7 +12,7 @@
 void repair_hnp_gone(struct daemon *daemon, const char *reason)
 {
     log_info(LOG_LAUNCHER, "keelrun is gone: %s", reason);
-    for (uint32_t vpid = daemon->name.vpid + 1; vpid < daemon->count; vpid++) {
+    for (uint32_t vpid = daemon->name.vpid + 1; vpid < daemon->tree.count; vpid++) {
         if (rml_parent_of(daemon->rml, vpid) == daemon->name.vpid &&
             !rml_is_lost(daemon->rml, vpid)) {
             (void) daemon_order(daemon, vpid, proto_new(ORDER_GONE, ""));
@@ -41,7 +41,7 @@ int repair_take_lost(struct daemon *daemon, opal_buffer_t *buffer)
     }
     if (lost == daemon->name.vpid) {
         repair_hnp_gone(daemon, "it takes this daemon for lost");
-    } else if (lost < daemon->count) { /* else it was to be added: ORDER_GROW says so again */
+    } else if (lost < daemon->tree.count) { /* else it was to be added: ORDER_GROW says so again */
         repair_lose(daemon, lost);
     }
     return ORTE_SUCCESS;
@@ -75,15 +75,15 @@ static void at_hnp(void *arg, int status, const char *reason)
         return;
     }
     uint32_t parent = rml_parent_of(daemon->rml, daemon->name.vpid);
-    daemon_report(daemon, proto_new(REPORT_ORPHAN, "us", parent, daemon->homeless_why));
+    daemon_report(daemon, proto_new(REPORT_ORPHAN, "us", parent, daemon->tree.homeless_why));
 }
 
 void repair_begin(struct daemon *daemon, const char *why)
 {
     log_info(LOG_LAUNCHER, "the parent daemon %u is gone: %s",
              rml_parent_of(daemon->rml, daemon->name.vpid), why);
-    daemon->homeless = true;
-    snprintf(daemon->homeless_why, sizeof(daemon->homeless_why), "%s", why);
+    daemon->tree.homeless = true;
+    snprintf(daemon->tree.homeless_why, sizeof(daemon->tree.homeless_why), "%s", why);
     uint64_t grace_us = rml_lifeline_grace_us(); /* a suspended HNP answers nothing */
     int status = rml_connect(daemon->rml, daemon->hnp_contact, OOB_KEY_CONTROL,
                              grace_us ? grace_us : UINT64_MAX, at_hnp, daemon);
@@ -97,7 +97,7 @@ void repair_linked(struct daemon *daemon, uint8_t report)
     orte_process_name_t hnp = {daemon->name.jobid, HNP_VPID};
     uint32_t parent = rml_parent_of(daemon->rml, daemon->name.vpid);
     log_info(LOG_LAUNCHER, "daemon %u is the parent now", parent);
-    daemon->homeless = false;
+    daemon->tree.homeless = false;
     rml_rejoin(daemon->rml);
     if (parent != HNP_VPID) {
         rml_disconnect(daemon->rml, &hnp, true);

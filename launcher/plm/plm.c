@@ -38,7 +38,7 @@ void plm_fini(struct plm *plm)
     if (plm->ops && plm->ops->fini) {
         plm->ops->fini(plm);
     }
-    crypto_wipe(plm->config.key, sizeof(plm->config.key));
+    crypto_wipe(plm->config.job.control_key, sizeof(plm->config.job.control_key));
 }
 
 void plm_fail(struct plm *plm, int exit_code, const char *format, ...)
@@ -105,15 +105,13 @@ char *plm_home(const struct plm *plm, uint32_t vpid, size_t *size, char *reason,
     char *text = NULL;
     snprintf(reason, reason_size, "out of memory");
     struct home home = {
-        .family = config->family,
+        .job = config->job,
         .count = config->count,
         .radix = config->radix,
         .contact = strdup(config->contact),
         .topology = config->topology,
         .settings = strings_copy(config->settings),
     };
-    memcpy(home.uuid, config->uuid, sizeof(home.uuid));
-    memcpy(home.key, config->key, sizeof(home.key));
     if (home.contact && home.settings && plm->ops->fill(plm, vpid, &home)) {
         text = home_print(&home, size, reason, reason_size);
     }

@@ -37,11 +37,9 @@ struct plm_owner {
 };
 
 struct plm_config {
-    uint32_t count;           /* daemons, the HNP included */
-    uint32_t first;           /* that is to be started, of them; 1 at the first start */
-    char uuid[JOB_UUID_TEXT]; /* this and the next: as in struct home */
-    uint8_t key[KEY_BYTES];
-    orte_jobid_t family;
+    struct job_identity job;
+    uint32_t count; /* daemons, the HNP included */
+    uint32_t first; /* that is to be started, of them; 1 at the first start */
     uint32_t radix;
     const char *contact;         /* borrowed: the HNP's */
     char *const *settings;       /* borrowed: as in struct home */

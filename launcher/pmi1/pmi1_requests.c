@@ -204,7 +204,7 @@ static void ask_spawn(struct pmi1_client *client)
     const struct pmi1_spawn *spawn = &client->spawn;
     int status = ORTE_ERR_BAD_PARAM;
     client->waiting = true;
-    client->spawn_request = ++daemon->last_request;
+    client->spawn_request = ++daemon->requests.last_number;
     if (pmi1_spawn_ranks(spawn) > 0) {
         status = daemon_ask_spawn(daemon, client->spawn_request, client->rank, spawn->puts,
                                   spawn->wishes, spawn->count);

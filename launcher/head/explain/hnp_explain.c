@@ -63,7 +63,7 @@ static void destroy(struct explanation *explanation)
 
 void hnp_explain_fini(struct hnp *hnp)
 {
-    for (struct list *link; (link = list_pop(&hnp->explanations));) {
+    for (struct list *link; (link = list_pop(&hnp->explanations.under_way));) {
         destroy(container_of(link, struct explanation, link));
     }
 }
@@ -71,7 +71,7 @@ void hnp_explain_fini(struct hnp *hnp)
 static struct explanation *find(const struct hnp *hnp, uint32_t number)
 {
     struct explanation *explanation;
-    list_for_each (explanation, &hnp->explanations, struct explanation, link) {
+    list_for_each (explanation, &hnp->explanations.under_way, struct explanation, link) {
         if (explanation->number == number) {
             return explanation;
         }
@@ -83,7 +83,7 @@ static struct explanation *find(const struct hnp *hnp, uint32_t number)
 static struct explanation *find_asker(const struct hnp *hnp, const orte_process_name_t *tool)
 {
     struct explanation *explanation;
-    list_for_each (explanation, &hnp->explanations, struct explanation, link) {
+    list_for_each (explanation, &hnp->explanations.under_way, struct explanation, link) {
         const struct asker *asker = &explanation->asker;
         if (asker->is_tool == (tool != NULL) &&
             (!tool ||
@@ -98,7 +98,7 @@ static struct explanation *find_asker(const struct hnp *hnp, const orte_process_
 static struct explanation *find_tracing(const struct hnp *hnp)
 {
     struct explanation *explanation;
-    list_for_each (explanation, &hnp->explanations, struct explanation, link) {
+    list_for_each (explanation, &hnp->explanations.under_way, struct explanation, link) {
         for (uint32_t vpid = 0; vpid < explanation->daemon_count; vpid++) {
             if (explanation->tracing[vpid]) {
                 return explanation;
@@ -251,7 +251,7 @@ static struct explanation *create(struct hnp *hnp, const struct asker *asker)
     explanation->awaited = calloc((size_t) hnp->dvm.count + 1, sizeof(bool));
     explanation->tracing = calloc((size_t) hnp->dvm.count + 1, sizeof(bool));
     explanation->pids = calloc((size_t) hnp->dvm.count + 1, sizeof(uint32_t));
-    loop_timer_init(&explanation->timer, hnp->loop, answers_over);
+    loop_timer_init(&explanation->timer, hnp->config.loop, answers_over);
     int status = rank_states_create(&explanation->states, hnp->plan.rank_count);
     if (status == ORTE_SUCCESS) {
         status = rank_stacks_create(&explanation->stacks, hnp->plan.rank_count);
@@ -303,8 +303,8 @@ static struct explanation *begin(struct hnp *hnp, struct asker asker)
     if (stacks && !asker.stacks) {
         say(explanation, "debuggers look at the ranks for somebody else just now: no stacks");
     }
-    explanation->number = ++hnp->explanation;
-    list_append(&hnp->explanations, &explanation->link);
+    explanation->number = ++hnp->explanations.last;
+    list_append(&hnp->explanations.under_way, &explanation->link);
     loop_timer_start(&explanation->timer, ANSWER_US);
     order(hnp, explanation->number, asker.stacks ? trace_us() : 0, asker.stacks ? traces_us() : 0);
     return explanation;
@@ -317,7 +317,7 @@ void hnp_explain_signal(struct hnp *hnp)
     struct explanation *explanation = find_asker(hnp, NULL);
     if (explanation) {
         hnp_tell(hnp, "what is not known yet is not waited for");
-        order(hnp, ++hnp->explanation, trace_us(), 0);
+        order(hnp, ++hnp->explanations.last, trace_us(), 0);
         conclude(explanation);
     } else if (!job_runs(&hnp->job)) {
         hnp_tell(hnp, "no ranks run: the job is %s", hnp->job.fsm->states[hnp->job.phase]);
@@ -361,9 +361,9 @@ void hnp_look(struct hnp *hnp, const orte_process_name_t *tool, uint64_t number,
 
 void hnp_explain_cut(struct hnp *hnp)
 {
-    while (!list_empty(&hnp->explanations)) {
+    while (!list_empty(&hnp->explanations.under_way)) {
         struct explanation *explanation =
-            container_of(hnp->explanations.next, struct explanation, link);
+            container_of(hnp->explanations.under_way.next, struct explanation, link);
         explanation->limit = false; /* the job ends already */
         conclude(explanation);
     }

@@ -20,7 +20,7 @@ static int pack_job(const struct hnp *hnp, opal_buffer_t *buffer)
     const struct run_request *request = &hnp->request;
     const struct keel_job_state job = {
         .number = 1,
-        .id = hnp->uuid,
+        .id = hnp->identity.uuid,
         .phase = hnp->job.fsm->states[hnp->job.phase],
         .program = request->app_count > 0 ? request->apps[0].argv[0] : "",
         .pid = (uint32_t) getpid(),

@@ -31,13 +31,13 @@ int hnp_keep_order(struct hnp *hnp, const opal_buffer_t *order)
         free(kept);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    list_append(&hnp->launches, &kept->link);
+    list_append(&hnp->spawns.orders, &kept->link);
     return ORTE_SUCCESS;
 }
 
 void hnp_grow_fini(struct hnp *hnp)
 {
-    for (struct list *link; (link = list_pop(&hnp->launches));) {
+    for (struct list *link; (link = list_pop(&hnp->spawns.orders));) {
         struct kept_order *kept = container_of(link, struct kept_order, link);
         OBJ_RELEASE(kept->order);
         free(kept);
@@ -180,7 +180,7 @@ void hnp_join(struct hnp *hnp, uint32_t vpid)
 {
     const struct kept_order *kept;
     struct window window = hnp->request.window;
-    list_for_each (kept, &hnp->launches, struct kept_order, link) {
+    list_for_each (kept, &hnp->spawns.orders, struct kept_order, link) {
         (void) daemon_order(hnp->daemon, vpid, copy_of(kept->order));
     }
     (void) daemon_order(

@@ -81,8 +81,8 @@ static struct spawn_request *request_new(struct hnp *hnp, uint32_t asker, uint64
         request->hnp = hnp;
         request->asker = asker;
         request->request = id;
-        loop_timer_init(&request->timer, hnp->loop, too_late);
-        list_append(&hnp->spawns, &request->link);
+        loop_timer_init(&request->timer, hnp->config.loop, too_late);
+        list_append(&hnp->spawns.requests, &request->link);
     }
     return request;
 }
@@ -245,7 +245,7 @@ static void start(struct spawn_request *request)
 {
     struct hnp *hnp = request->hnp;
     request->state = SPAWN_STARTING;
-    hnp->spawn_count++;
+    hnp->spawns.count++;
     int status = add_programs(hnp, &request->spawned);
     if (status == ORTE_SUCCESS) {
         status = add_ranks(hnp, &request->spawned);
@@ -291,7 +291,7 @@ static int place(struct spawn_request *request)
     displace(spawned);
     free(request->unknown.nodes);
     request->unknown = (struct node_set){0};
-    spawned->number = hnp->spawn_count + 1;
+    spawned->number = hnp->spawns.count + 1;
     spawned->first = hnp->plan.rank_count;
     spawned->app_first = (uint32_t) hnp->request.app_count;
     int status =
@@ -316,7 +316,7 @@ static void grow(struct spawn_request *request, const uint32_t *nodes, uint32_t 
     int status = hnp_grow(hnp, nodes, count, reason, sizeof(reason));
     if (status != ORTE_SUCCESS) {
         refuse(request, status, reason);
-        hnp->examined = NULL;
+        hnp->topologies.asked = NULL;
         settle(request);
     }
 }
@@ -342,7 +342,7 @@ static void check(struct spawn_request *request)
     if (status != ORTE_SUCCESS) {
         settle(request);
     } else if (request->unknown.count > 0) {
-        request->hnp->examined = &request->unknown;
+        request->hnp->topologies.asked = &request->unknown;
         grow(request, request->unknown.nodes, request->unknown.count);
     } else if (spawn_lacks_daemons(request->hnp, &request->spawned)) {
         grow(request, request->spawned.node_of, request->spawned.count);
@@ -354,7 +354,7 @@ static void check(struct spawn_request *request)
 static struct spawn_request *find_request(struct hnp *hnp, enum spawn_state state)
 {
     struct spawn_request *request;
-    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+    list_for_each (request, &hnp->spawns.requests, struct spawn_request, link) {
         if (request->state == state) {
             return request;
         }
@@ -415,7 +415,8 @@ void hnp_spawn_grown(struct hnp *hnp)
 static bool has_room(struct hnp *hnp, uint32_t parent)
 {
     uint32_t count = 0, most = (uint32_t) param_int(&requests_max);
-    for (const struct list *link = hnp->spawns.next; link != &hnp->spawns; link = link->next) {
+    for (const struct list *link = hnp->spawns.requests.next; link != &hnp->spawns.requests;
+         link = link->next) {
         count++;
     }
     if (count >= most) {
@@ -490,7 +491,7 @@ static void part_is_settled(struct spawn_request *request, uint32_t vpid)
 static struct spawn_request *find_number(struct hnp *hnp, uint32_t number)
 {
     struct spawn_request *request;
-    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+    list_for_each (request, &hnp->spawns.requests, struct spawn_request, link) {
         if (request->state >= SPAWN_CHECKING && request->spawned.number == number) {
             return request;
         }
@@ -548,7 +549,7 @@ static bool has_ranks_with(const struct hnp *hnp, const struct spawn_request *re
 static struct spawn_request *find_waiting(struct hnp *hnp, uint32_t vpid)
 {
     struct spawn_request *request;
-    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+    list_for_each (request, &hnp->spawns.requests, struct spawn_request, link) {
         if (request->state >= SPAWN_CHECKING && !is_settled(request, vpid)) {
             return request;
         }
@@ -559,7 +560,7 @@ static struct spawn_request *find_waiting(struct hnp *hnp, uint32_t vpid)
 static void refuse_lost(struct hnp *hnp, uint32_t vpid)
 {
     struct spawn_request *request;
-    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+    list_for_each (request, &hnp->spawns.requests, struct spawn_request, link) {
         if (request->state >= SPAWN_CHECKING && request->status == ORTE_SUCCESS &&
             has_ranks_with(hnp, request, vpid)) {
             char reason[320];
@@ -586,7 +587,7 @@ void hnp_spawn_lost(struct hnp *hnp, uint32_t vpid)
 void hnp_spawn_fini(struct hnp *hnp)
 {
     struct spawn_request *request;
-    list_for_each (request, &hnp->spawns, struct spawn_request, link) {
+    list_for_each (request, &hnp->spawns.requests, struct spawn_request, link) {
         request_free(request);
     }
 }

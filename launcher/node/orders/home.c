@@ -53,11 +53,11 @@ char *home_print(const struct home *home, size_t *size, char *reason, size_t rea
         return NULL;
     }
     char key[2 * KEY_BYTES + 1];
-    crypto_to_hex(key, home->key, sizeof(home->key));
+    crypto_to_hex(key, home->job.control_key, sizeof(home->job.control_key));
     int used =
         snprintf(text, HOME_SIZE_MAX,
                  "keel " HOME_VERSION "\nkey %s\njob %s\nfamily %u\ncount %u\nradix %u\nhnp %s\n",
-                 key, home->uuid, home->family, home->count, home->radix, home->contact);
+                 key, home->job.uuid, home->job.family, home->count, home->radix, home->contact);
     crypto_wipe(key, sizeof(key));
     if (used > 0 && (size_t) used < HOME_SIZE_MAX) {
         size_t room = HOME_SIZE_MAX - (size_t) used;
@@ -109,7 +109,7 @@ static int parse_uuid(const char *value, struct home *home)
     if (!job_uuid_ok(value)) {
         return ORTE_ERR_BAD_PARAM;
     }
-    memcpy(home->uuid, value, JOB_UUID_TEXT);
+    memcpy(home->job.uuid, value, JOB_UUID_TEXT);
     return ORTE_SUCCESS;
 }
 
@@ -166,11 +166,11 @@ static int parse_value(enum line line, const char *value, struct home *home)
     case LINE_VERSION:
         return strcmp(value, HOME_VERSION) == 0 ? ORTE_SUCCESS : ORTE_ERR_NOT_SUPPORTED;
     case LINE_KEY:
-        return crypto_from_hex(home->key, sizeof(home->key), value);
+        return crypto_from_hex(home->job.control_key, sizeof(home->job.control_key), value);
     case LINE_JOB:
         return parse_uuid(value, home);
     case LINE_FAMILY:
-        return parse_u32(value, 1u << 16, 0xfffe0000u, &home->family);
+        return parse_u32(value, 1u << 16, 0xfffe0000u, &home->job.family);
     case LINE_VPID:
         return parse_u32(value, 1, 65536, &home->vpid);
     case LINE_COUNT:
@@ -320,7 +320,7 @@ int home_choose(struct home *home, const char *const *names, char *reason, size_
 
 void home_fini(struct home *home)
 {
-    crypto_wipe(home->key, sizeof(home->key));
+    crypto_wipe(home->job.control_key, sizeof(home->job.control_key));
     free(home->node);
     free(home->nodes);
     free(home->contact);

@@ -10,10 +10,15 @@
 #define HOME_SIZE_MAX (48u * 1024u)       /* less than a pipe holds */
 #define HOME_VERSION "2 " PACKAGE_VERSION /* of the text, and of Keel: the same at both ends */
 
-struct home {
-    uint8_t key[KEY_BYTES];
+/* What tells a job's daemons from all others. */
+struct job_identity {
     char uuid[JOB_UUID_TEXT];
-    orte_jobid_t family;
+    orte_jobid_t family;            /* their jobid: family << 16 */
+    uint8_t control_key[KEY_BYTES]; /* secret */
+};
+
+struct home {
+    struct job_identity job;
     uint32_t vpid, count, radix;
     char *node;      /* this node's name */
     char *nodes;     /* instead of vpid and node: those of all daemons but the HNP, by vpid */

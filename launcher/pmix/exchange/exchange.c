@@ -27,7 +27,7 @@ struct pending *exchange_pending(struct exchange *exchange, pmix_done_fn *done, 
         return NULL;
     }
     pending->exchange = exchange;
-    pending->request = ++exchange->daemon->last_request;
+    pending->request = ++exchange->daemon->requests.last_number;
     pending->done = done;
     pending->done_arg = done_arg;
     loop_timer_init(&pending->timer, exchange->daemon->loop, late);

@@ -15,8 +15,7 @@ static char reason[256];
 static struct home example(void)
 {
     struct home home = {
-        .uuid = "0123456789abcdef0123456789abcdef",
-        .family = 5u << 16,
+        .job = {.uuid = "0123456789abcdef0123456789abcdef", .family = 5u << 16},
         .vpid = 2,
         .count = 3,
         .radix = 64,
@@ -26,8 +25,8 @@ static struct home example(void)
         .contact = contact,
         .settings = settings,
     };
-    for (size_t i = 0; i < sizeof(home.key); i++) {
-        home.key[i] = (uint8_t) (7 * i);
+    for (size_t i = 0; i < sizeof(home.job.control_key); i++) {
+        home.job.control_key[i] = (uint8_t) (7 * i);
     }
     return home;
 }
@@ -50,9 +49,10 @@ START_TEST(test_a_home_comes_back)
     char *text = home_print(&home, &size, reason, sizeof(reason));
     ck_assert_ptr_nonnull(text);
     ck_assert_msg(parse(&read, text, size) == ORTE_SUCCESS, "%s", reason);
-    ck_assert(memcmp(read.key, home.key, sizeof(home.key)) == 0);
-    ck_assert_str_eq(read.uuid, home.uuid);
-    ck_assert_uint_eq(read.family, home.family);
+    ck_assert(memcmp(read.job.control_key, home.job.control_key, sizeof(home.job.control_key)) ==
+              0);
+    ck_assert_str_eq(read.job.uuid, home.job.uuid);
+    ck_assert_uint_eq(read.job.family, home.job.family);
     ck_assert_uint_eq(read.vpid, 2);
     ck_assert_uint_eq(read.count, 3);
     ck_assert_uint_eq(read.radix, 64);
