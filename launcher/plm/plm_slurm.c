@@ -64,38 +64,48 @@ static char *nodes_not_home(const struct plm *plm, uint32_t *count)
 }
 
 /* What is said on the command line counts more than variables, so what the user's environment or
- * the site says of steps in general is overruled. One daemon for each node, which gets all that the
- * job has there, beside other steps of the job; a daemon that ends does not end the others before
- * keelrun could. */
-static bool make_command(struct vars *words, const struct plm *plm, const char *nodes,
-                         const char *keeld)
+ * the site says of steps in general is overruled. One daemon for each of so many nodes, which gets
+ * all that the job has there, beside other steps of the job. */
+static void begin_command(struct vars *words, const struct plm *plm, uint32_t nodes)
 {
-    uint32_t count = plm->step_count - 1;
-    char **extra = NULL;
-    bool whole = agent_split(&extra, param_string(&slurm_args));
-    static const char *const fixed[] = {
-        "srun",       "--ntasks-per-node=1",  "--chdir=/", "--export=ALL", "--input=all",
-        "--mpi=none", "--kill-on-bad-exit=0", "--quiet",
-    };
+    static const char *const fixed[] = {"srun",         "--ntasks-per-node=1", "--chdir=/",
+                                        "--export=ALL", "--input=all",         "--mpi=none",
+                                        "--quiet"};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
         vars_append(words, strdup(fixed[i]));
     }
+    vars_format(words, "--jobid=%s", plm->config.slurm_job);
+    vars_format(words, "--nodes=%u", nodes);
+    vars_format(words, "--ntasks=%u", nodes);
+}
+
+/* The user's options, and the last word. */
+static bool end_command(struct vars *words, const char *last)
+{
+    char **extra = NULL;
+    bool whole = agent_split(&extra, param_string(&slurm_args));
+    for (char **word = extra; word && *word; word++) {
+        vars_append(words, strdup(*word));
+    }
+    vars_append(words, strdup(last));
+    strings_free(extra);
+    return whole && !words->failed;
+}
+
+/* A daemon that ends does not end the others before keelrun could. */
+static bool make_command(struct vars *words, const struct plm *plm, const char *nodes,
+                         const char *keeld)
+{
+    begin_command(words, plm, plm->step_count - 1);
+    vars_append(words, strdup("--kill-on-bad-exit=0"));
     if (plm->config.outlives_daemons) { /* the step outlives nodes and daemons */
         vars_append(words, strdup("--no-kill"));
         vars_append(words, strdup("--wait=0"));
     } else {
         vars_format(words, "--wait=%u", 1 + plm->config.grace_s);
     }
-    vars_format(words, "--jobid=%s", plm->config.slurm_job);
-    vars_format(words, "--nodes=%u", count);
-    vars_format(words, "--ntasks=%u", count);
     vars_format(words, "--nodelist=%s", nodes);
-    for (char **word = extra; word && *word; word++) {
-        vars_append(words, strdup(*word));
-    }
-    vars_append(words, strdup(keeld));
-    strings_free(extra);
-    return whole && !words->failed;
+    return end_command(words, keeld);
 }
 
 /* Whom srun starts, for messages; malloc'd, NULL: no memory. */
@@ -158,26 +168,13 @@ static bool start(struct plm *plm, char *keeld)
 static bool open_agents(struct plm *plm, char *keeld)
 {
     struct vars words = {0};
-    char **extra = NULL, *program[] = {keeld, NULL};
-    bool whole = agent_split(&extra, param_string(&slurm_args));
-    static const char *const fixed[] = {
-        "srun",      "--nodes=1",    "--ntasks=1",  "--ntasks-per-node=1",
-        "--chdir=/", "--export=ALL", "--input=all", "--mpi=none",
-        "--quiet",
-    };
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
-        vars_append(&words, strdup(fixed[i]));
-    }
-    vars_format(&words, "--jobid=%s", plm->config.slurm_job);
-    for (char **word = extra; word && *word; word++) {
-        vars_append(&words, strdup(*word));
-    }
-    vars_append(&words, strdup("--nodelist"));
-    bool open = whole && !words.failed && rsh_open(plm, words.strings, program);
-    if (!whole || words.failed) {
+    char *program[] = {keeld, NULL};
+    begin_command(&words, plm, 1);
+    bool whole = end_command(&words, "--nodelist");
+    bool open = whole && rsh_open(plm, words.strings, program);
+    if (!whole) {
         plm_fail(plm, EXIT_RUNTIME, "cannot start the daemons: out of memory");
     }
-    strings_free(extra);
     vars_fini(&words);
     return open;
 }

@@ -65,10 +65,12 @@ END
 # client ARGUMENTS... -- SCRIPT: bash ranks with the functions above
 client()
 {
-    local arguments=()
-    while [ "$1" != -- ]; do
-        arguments+=("$1")
-        shift
-    done
-    run_limited 15 "$keelrun" --oversubscribe "${arguments[@]}" bash -c ". $work/client; $2"
+    run_limited 15 "$keelrun" --oversubscribe "${@:1:$#-2}" bash -c ". $work/client; ${!#}"
+}
+
+# parent OPTION... -- SCRIPT: rank 0 does this
+parent()
+{
+    run_limited 60 "$keelrun" "${@:1:$#-2}" \
+        bash -c ". $work/client; begin; kvs; [ \$PMI_RANK != 0 ] || { ${!#}; }; end"
 }

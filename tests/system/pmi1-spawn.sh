@@ -29,8 +29,7 @@ echo "child $line sum=$sum"
 barrier; end
 END
 # What its parent, rank 0, does: spawns, waits for the sum of its children, and says both.
-cat >"$work/parent" <<'END'
-. "$TEST_WORK/client"
+cat >>"$work/client" <<'END'
 told()
 {
     spawn; result=${answer%% errcodes*}
@@ -44,18 +43,6 @@ told()
 }
 END
 chmod +x "$work/child"
-
-# parent OPTION... -- SCRIPT
-parent()
-{
-    local arguments=()
-    while [ "$1" != -- ]; do
-        arguments+=("$1")
-        shift
-    done
-    run_limited 30 "$keelrun" "${arguments[@]}" \
-        bash -c ". $work/parent; begin; kvs; [ \$PMI_RANK != 0 ] || { $2; }; end"
-}
 
 # children: what they have said, without what follows WORD
 children()
@@ -105,7 +92,7 @@ is "info key path" "0 parent cmd=spawn_result rc=0 sum=1" "$code $(grep ^parent 
 
 cat >"$work/middle" <<'END'
 #!/bin/bash
-. "$TEST_WORK/parent"
+. "$TEST_WORK/client"
 begin; kvs; [ "$PMI_RANK" != 0 ] || { program 2 $TEST_WORK/child; told; }; barrier; end
 END
 chmod +x "$work/middle"
@@ -158,7 +145,7 @@ if type -P mpiexec.hydra >"$work/hydra"; then
     for script in "$one" "$two"; do
         parent -n 1 -- "$script"
         sed 's/ local=.* sum/ sum/' "$work/out" | sort >"$work/ours"
-        run_limited 30 mpiexec.hydra -n 1 bash -c ". $work/parent; begin; kvs; $script; end"
+        run_limited 30 mpiexec.hydra -n 1 bash -c ". $work/client; begin; kvs; $script; end"
         is "as under hydra: $script" "$(sed 's/ local=.* sum/ sum/' "$work/out" | sort)" "$(cat "$work/ours")"
     done
 else

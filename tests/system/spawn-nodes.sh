@@ -35,17 +35,6 @@ END
 chmod +x "$work/agent"
 printf 'alpha slots=1\nbeta slots=1\ngamma slots=1\n' >"$work/three"
 
-# parent OPTION... -- SCRIPT: rank 0 is this
-parent()
-{
-    local arguments=()
-    while [ "$1" != -- ]; do
-        arguments+=("$1")
-        shift
-    done
-    run_limited 60 "$keelrun" "${arguments[@]}" \
-        bash -c ". $work/client; begin; kvs; [ \$PMI_RANK != 0 ] || { $2; }; end"
-}
 by_agent=(--mca plm_rsh_agent "$work/agent" --hostfile "$work/three" -n 1)
 
 # Where the children were: "beta:3 gamma:3", or how many of them on how many nodes.

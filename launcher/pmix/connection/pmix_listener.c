@@ -185,13 +185,13 @@ static void incoming(struct loop_io *io, short events)
     struct listener *listener = container_of(io, struct listener, io);
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
         const char *why = NULL;
-        int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+        int fd = sock_accept(listener->fd, NULL);
+        if (sock_is_starved(fd)) {
             loop_io_watch(&listener->io, 0);
             loop_timer_start(&listener->pause, PAUSE_US);
             return;
         }
-        if (fd < 0 && errno == EAGAIN) {
+        if (fd == -EAGAIN) {
             return;
         }
         if (fd >= 0 && vet_owner(fd, geteuid(), &why) != 0) {
