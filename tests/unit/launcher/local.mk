@@ -46,9 +46,11 @@ tests_unit_launcher_job_test_states_SOURCES = tests/unit/launcher/job/test-state
 tests_unit_launcher_job_test_states_LDADD = tests/lib/libunit.la $(launcher_libs)
 check_PROGRAMS += tests/unit/launcher/job/test-launches
 tests_unit_launcher_job_test_launches_SOURCES = tests/unit/launcher/job/test-launches.c \
-	tests/lib/sim/launch.h tests/lib/sim/launch_state.h tests/lib/sim/launch.c \
-	tests/lib/sim/launch_events.c tests/lib/sim/launch_ops.c tests/lib/sim/launch_rules.h \
-	tests/lib/sim/launch_rules.c
+	tests/unit/launcher/job/sim/launch.h tests/unit/launcher/job/sim/launch.c \
+	tests/unit/launcher/job/sim/launch_events.c tests/unit/launcher/job/sim/launch_ops.c \
+	tests/unit/launcher/job/sim/launch_rules.h tests/unit/launcher/job/sim/launch_rules.c \
+	tests/unit/launcher/job/sim/launch_rules_job.c tests/unit/launcher/job/sim/launch_rules_parts.h \
+	tests/unit/launcher/job/sim/launch_state.h
 tests_unit_launcher_job_test_launches_LDADD = tests/lib/libwire.la tests/lib/libunit.la $(launcher_libs)
 
 # The head.

@@ -1,12 +1,12 @@
-/* Launches on simulated daemons (tests/lib/sim/launch.h): schedules of daemons that are lost, late,
- * silent or heard twice, of ranks and of users, each made from a seed. The argument is their
- * number; SIM_SEED=n runs that one. */
+/* Launches on simulated daemons (tests/unit/launcher/job/sim/launch.h): schedules of daemons that
+ * are lost, late, silent or heard twice, of ranks and of users, each made from a seed. The argument
+ * is their number; SIM_SEED=n runs that one. */
 #include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <tests/lib/sim/launch.h>
 #include <tests/lib/unit.h>
+#include <tests/unit/launcher/job/sim/launch.h>
 
 /* Sanitizers run a tenth; FEW: in so many something that is broken shows. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

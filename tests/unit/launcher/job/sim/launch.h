@@ -6,8 +6,8 @@
  * What must hold: after every event the objects have asked for just what the rules (launch_rules.h)
  * say, line by line, and wait for the same deadlines; every job is over at last, with the code of
  * the rules, and then no timer runs. */
-#ifndef TESTS_LIB_SIM_LAUNCH_H
-#define TESTS_LIB_SIM_LAUNCH_H
+#ifndef TESTS_UNIT_LAUNCHER_JOB_SIM_LAUNCH_H
+#define TESTS_UNIT_LAUNCHER_JOB_SIM_LAUNCH_H
 
 #include <launcher/job/fsm.h>
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <tests/lib/sim/launch_state.h>
+#include <tests/unit/launcher/job/sim/launch_state.h>
 
 enum { FIRST_US = 1000, HOME_US = 400000, HORIZON_US = 4000000, EVENTS_MAX = 4000 };
 

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <tests/lib/sim/launch_rules.h>
+#include <tests/unit/launcher/job/sim/launch_rules_parts.h>
 
-enum { CODE_RUNTIME = 125, CODE_TIMEOUT = 124 };
 enum { KILLED_US = 3000000, OUTPUT_US = 5000000 };
 
 static void lose(struct rules *rules, uint32_t vpid, const char *why);
@@ -54,10 +53,8 @@ static uint32_t unended(const struct rules_job *job)
 
 /* --- the end --- */
 
-enum { BY_KEELRUN = -1 };
-
 /* How a rank ended that has failed. */
-static void describe_end(int wait_status, char *text, size_t size)
+void rules_describe_end(int wait_status, char *text, size_t size)
 {
     int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     if (signal) {
@@ -81,7 +78,7 @@ static void close_all(struct rules *rules)
     rules->start_us = 0;
 }
 
-static void end(struct rules *rules, struct rules_job *job)
+void rules_job_end(struct rules *rules, struct rules_job *job)
 {
     job->over = true;
     job->acts.overs++;
@@ -112,7 +109,7 @@ static void list_alike(struct rules_job *job, int status, char *line)
     if (status == BY_KEELRUN) {
         sprintf(line + strlen(line), "%s ended by keelrun", count == 1 ? "was" : "were");
     } else {
-        describe_end(status, line + strlen(line), LAUNCH_LINE);
+        rules_describe_end(status, line + strlen(line), LAUNCH_LINE);
     }
 }
 
@@ -137,32 +134,30 @@ static void tell_followers(struct rules_job *job)
     }
 }
 
-static void settle(struct rules *rules, struct rules_job *job);
-
 /* Rules 2 and 5. */
-static void begin_end(struct rules *rules, struct rules_job *job, int signal, uint64_t grace_us)
+void rules_job_begin_end(struct rules *rules, struct rules_job *job, int signal, uint64_t grace_us)
 {
     job->has_reason = true;
     job->launch_us = 0;
     if (!job->launched) {
-        end(rules, job);
+        rules_job_end(rules, job);
         return;
     }
     job->acts.ends++;
     job->acts.end_signal = signal;
     job->grace_us = rules->now_us + grace_us;
-    settle(rules, job);
+    rules_job_settle(rules, job);
 }
 
 /* Rule 1. */
-static void fail(struct rules *rules, struct rules_job *job, int code, const char *text)
+void rules_job_fail(struct rules *rules, struct rules_job *job, int code, const char *text)
 {
     if (job->has_reason || job->draining || job->over) {
         return;
     }
     job->code = job->code ? job->code : code;
     launch_acts_tell(&job->acts, text);
-    begin_end(rules, job, SIGTERM, job->limits.abort_grace_us);
+    rules_job_begin_end(rules, job, SIGTERM, job->limits.abort_grace_us);
 }
 
 /* Rule 9. */
@@ -170,7 +165,7 @@ static void fail_or_go_on(struct rules *rules, struct rules_job *job, int code, 
 {
     char line[LAUNCH_LINE];
     if (!job->limits.recovers || !rules_runs(job)) {
-        fail(rules, job, code, text);
+        rules_job_fail(rules, job, code, text);
         return;
     }
     snprintf(line, sizeof(line), "%s%s", text, unended(job) > 0 ? "; the job goes on" : "");
@@ -180,17 +175,17 @@ static void fail_or_go_on(struct rules *rules, struct rules_job *job, int code, 
 }
 
 /* A reason that is the end of this rank. */
-static void fail_of_rank(struct rules *rules, struct rules_job *job, uint32_t rank, int code,
-                         const char *text, bool may_go_on)
+void rules_job_fail_of_rank(struct rules *rules, struct rules_job *job, uint32_t rank, int code,
+                            const char *text, bool may_go_on)
 {
     bool before = job->has_reason || job->draining || job->over;
-    (may_go_on ? fail_or_go_on : fail)(rules, job, code, text);
+    (may_go_on ? fail_or_go_on : rules_job_fail)(rules, job, code, text);
     if (!before && job->has_reason) {
         job->culprit = rank;
     }
 }
 
-static void kill_all(struct rules *rules, struct rules_job *job)
+void rules_job_kill(struct rules *rules, struct rules_job *job)
 {
     job->killed = true;
     job->acts.kills++;
@@ -199,7 +194,7 @@ static void kill_all(struct rules *rules, struct rules_job *job)
 }
 
 /* Rule 6. */
-static void settle(struct rules *rules, struct rules_job *job)
+void rules_job_settle(struct rules *rules, struct rules_job *job)
 {
     bool all_launched = true, all_drained = true, explained = true;
     if (!job->launched || job->over) {
@@ -226,7 +221,7 @@ static void settle(struct rules *rules, struct rules_job *job)
         job->acts.drains++;
     }
     if (job->draining && all_drained) {
-        end(rules, job);
+        rules_job_end(rules, job);
     }
 }
 
@@ -240,7 +235,7 @@ static KEEL_PRINTF(3, 4) void fail_late(struct rules *rules, struct rules_job *j
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fail(rules, job, CODE_RUNTIME, text);
+    rules_job_fail(rules, job, CODE_RUNTIME, text);
 }
 
 /* "node n1: its daemon has not", of those that have not done it and are not lost. */
@@ -353,7 +348,7 @@ static void grace_over(struct rules *rules, struct rules_job *job)
     if (!job->killed) {
         homeless_over(rules, UINT64_MAX);
         if (!job->draining && !job->over) {
-            kill_all(rules, job);
+            rules_job_kill(rules, job);
         }
     } else if (left < job->unkilled) {
         job->unkilled = left;
@@ -361,7 +356,7 @@ static void grace_over(struct rules *rules, struct rules_job *job)
     } else {
         snprintf(line, sizeof(line), "%u ranks do not end although they were killed", left);
         launch_acts_tell(&job->acts, line);
-        end(rules, job);
+        rules_job_end(rules, job);
     }
 }
 
@@ -370,13 +365,13 @@ static void limit_over(struct rules *rules, struct rules_job *job)
     char text[LAUNCH_LINE];
     job->limit_us = 0;
     snprintf(text, sizeof(text), "the time limit of %u s is over", job->limits.timeout_s);
-    fail(rules, job, CODE_TIMEOUT, text);
+    rules_job_fail(rules, job, CODE_TIMEOUT, text);
 }
 
 static void drain_over(struct rules *rules, struct rules_job *job)
 {
     launch_acts_tell(&job->acts, "some output of the ranks may be missing");
-    end(rules, job);
+    rules_job_end(rules, job);
 }
 
 static uint64_t earliest(uint64_t a, uint64_t b)
@@ -439,18 +434,18 @@ static void launch(struct rules *rules, struct rules_job *job)
         return;
     }
     if (job->prepare_fails) {
-        fail(rules, job, CODE_RUNTIME, "not prepared");
+        rules_job_fail(rules, job, CODE_RUNTIME, "not prepared");
         return;
     }
     job->launched = true;
     job->acts.launches++;
     job->launch_us = rules->now_us + job->limits.launch_us;
     if (job->launch_fails) {
-        fail(rules, job, CODE_RUNTIME, "not launched");
+        rules_job_fail(rules, job, CODE_RUNTIME, "not launched");
     } else {
         job->acts.signals += (unsigned) __builtin_popcountll(job->held);
     }
-    settle(rules, job);
+    rules_job_settle(rules, job);
 }
 
 /* Has each done it, of those that live? */
@@ -503,7 +498,7 @@ static void look(struct rules *rules)
             snprintf(text, sizeof(text), "lost the daemon of node n%u", vpid);
             for (uint32_t i = 0; i < LAUNCH_JOBS && rules->lost[vpid] != RULES_LIVES; i++) {
                 if (rules->jobs[i].submitted) {
-                    fail(rules, &rules->jobs[i], CODE_RUNTIME, text);
+                    rules_job_fail(rules, &rules->jobs[i], CODE_RUNTIME, text);
                 }
             }
         }
@@ -650,7 +645,7 @@ static void lose_part(struct rules *rules, struct rules_job *job, uint32_t vpid,
         job->acts.parts_lost++;
         job->code = job->code ? job->code : CODE_RUNTIME;
     }
-    settle(rules, job);
+    rules_job_settle(rules, job);
 }
 
 static void lose_in_jobs(struct rules *rules, uint32_t vpid, const char *why)
@@ -725,165 +720,4 @@ static void lose(struct rules *rules, uint32_t vpid, const char *why)
 void rules_lost(struct rules *rules, uint32_t vpid, const char *why)
 {
     lose(rules, vpid, why);
-}
-
-/* --- a job --- */
-
-void rules_fail(struct rules *rules, uint32_t job, int code, const char *text)
-{
-    fail(rules, &rules->jobs[job], code, text);
-}
-
-void rules_dry(struct rules *rules, uint32_t number)
-{
-    struct rules_job *job = &rules->jobs[number];
-    if (!job->launched && !job->over) {
-        end(rules, job);
-    }
-}
-
-void rules_launched(struct rules *rules, uint32_t job, uint32_t vpid)
-{
-    rules->jobs[job].part_launched[vpid] |=
-        rules->lost[vpid] == RULES_LIVES && !rules->jobs[job].absent[vpid];
-    settle(rules, &rules->jobs[job]);
-}
-
-void rules_drained(struct rules *rules, uint32_t job, uint32_t vpid)
-{
-    bool counts =
-        rules->jobs[job].draining && !rules->jobs[job].over && !rules->jobs[job].absent[vpid];
-    rules->jobs[job].part_drained[vpid] |= counts && rules->lost[vpid] == RULES_LIVES;
-    settle(rules, &rules->jobs[job]);
-}
-
-void rules_unable(struct rules *rules, uint32_t number, uint32_t vpid, const char *why)
-{
-    struct rules_job *job = &rules->jobs[number];
-    char text[LAUNCH_LINE];
-    for (uint32_t rank = 0; rank < job->rank_count; rank++) {
-        job->ended[rank] |= job->daemon_of[rank] == vpid;
-    }
-    snprintf(text, sizeof(text), "node n%u: %s", vpid, why);
-    fail(rules, job, CODE_RUNTIME, text);
-    settle(rules, job);
-}
-
-static void describe(const struct rules_job *job, uint32_t rank, const char *what, char *text,
-                     size_t size)
-{
-    snprintf(text, size, "rank %u (prog, pid %u) on node n%u %s", rank, job->pids[rank],
-             job->daemon_of[rank], what);
-}
-
-static void check_strangers(struct rules *rules, struct rules_job *job)
-{
-    char text[LAUNCH_LINE];
-    if (job->joined && job->stranger != UINT32_MAX) {
-        describe(job, job->stranger, "ended without MPI_Init, which another rank has called", text,
-                 sizeof(text));
-        fail_of_rank(rules, job, job->stranger, 1, text, false);
-    }
-}
-
-/* Rule 4. */
-void rules_exited(struct rules *rules, uint32_t number, uint32_t rank, const struct rank_end *end)
-{
-    int wait_status = end->wait_status;
-    struct rules_job *job = &rules->jobs[number];
-    char what[160], text[LAUNCH_LINE];
-    int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-    int code = signal ? 128 + signal : WEXITSTATUS(wait_status);
-    job->pids[rank] = end->pid;
-    if (job->ended[rank]) {
-        return;
-    }
-    job->ended[rank] = true;
-    if (job->has_reason) {
-        bool told_to = wait_status == job->acts.end_signal;
-        job->after[rank] =
-            told_to || (job->killed && wait_status == SIGKILL) ? BY_KEELRUN : wait_status;
-    }
-    snprintf(what, sizeof(what), "exited without %s", end->missing);
-    if (code) {
-        describe_end(wait_status, what, sizeof(what));
-    }
-    if (code || end->missing[0]) {
-        describe(job, rank, what, text, sizeof(text));
-        fail_of_rank(rules, job, rank, code ? code : 1, text, true);
-    } else if (!end->joined && job->stranger == UINT32_MAX) {
-        job->stranger = rank;
-        check_strangers(rules, job);
-    }
-    settle(rules, job);
-}
-
-void rules_unstarted(struct rules *rules, uint32_t number, uint32_t rank, int code,
-                     const char *text)
-{
-    struct rules_job *job = &rules->jobs[number];
-    if (!job->ended[rank]) {
-        job->ended[rank] = true;
-        fail(rules, job, code, text);
-        settle(rules, job);
-    }
-}
-
-void rules_joined(struct rules *rules, uint32_t number)
-{
-    struct rules_job *job = &rules->jobs[number];
-    bool first = !job->joined;
-    job->joined = true;
-    if (first) {
-        check_strangers(rules, job);
-    }
-}
-
-void rules_aborted(struct rules *rules, uint32_t number, uint32_t rank, uint32_t pid, int status)
-{
-    struct rules_job *job = &rules->jobs[number];
-    job->pids[rank] = pid;
-    char what[128], text[LAUNCH_LINE];
-    snprintf(what, sizeof(what), "aborted the job with code %d: enough", status);
-    describe(job, rank, what, text, sizeof(text));
-    fail_of_rank(rules, job, rank, (status & 0xff) ? status & 0xff : 1, text, false);
-}
-
-void rules_output_lost(struct rules *rules, uint32_t number)
-{
-    struct rules_job *job = &rules->jobs[number];
-    if (!job->output_lost) {
-        launch_acts_tell(&job->acts, "no memory for output: some of it is lost");
-    }
-    job->output_lost = true;
-}
-
-/* Rule 5. */
-static void interrupt(struct rules *rules, struct rules_job *job, int signal)
-{
-    job->interrupts++;
-    if (job->interrupts == 1) {
-        if (!job->has_reason && !job->draining && !job->over) {
-            job->code = 128 + signal;
-            begin_end(rules, job, signal, job->limits.interrupt_grace_us);
-        }
-    } else if (job->over) {
-        job->acts.hurries++;
-    } else if (job->draining) {
-        end(rules, job);
-    } else {
-        kill_all(rules, job);
-    }
-}
-
-void rules_signal(struct rules *rules, uint32_t number, int signal)
-{
-    struct rules_job *job = &rules->jobs[number];
-    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
-        interrupt(rules, job, signal);
-    } else if (!job->launched && !job->over) {
-        job->held |= UINT64_C(1) << signal;
-    } else if (!job->draining && !job->over) {
-        job->acts.signals++;
-    }
 }

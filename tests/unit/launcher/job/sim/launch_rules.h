@@ -1,8 +1,8 @@
 /* What has to become of jobs on daemons, by the rules of docs/launch-states.md and without their
  * states: facts, deadlines, and what follows from them. It is told what production's objects are
  * told, and says what they must have asked for. */
-#ifndef TESTS_LIB_SIM_LAUNCH_RULES_H
-#define TESTS_LIB_SIM_LAUNCH_RULES_H
+#ifndef TESTS_UNIT_LAUNCHER_JOB_SIM_LAUNCH_RULES_H
+#define TESTS_UNIT_LAUNCHER_JOB_SIM_LAUNCH_RULES_H
 
 #include <launcher/job/job.h>
 

@@ -3,7 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <tests/lib/sim/launch_state.h>
+#include <tests/unit/launcher/job/sim/launch_state.h>
 
 enum { TOGETHER_US = 2000, NOTICE_US = 300000, AGAIN_US = 300000, RANKS_MAX = 12, SPAWNED_MAX = 3 };
 

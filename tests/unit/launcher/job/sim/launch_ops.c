@@ -3,7 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <tests/lib/sim/launch_state.h>
+#include <tests/unit/launcher/job/sim/launch_state.h>
 
 enum { SOON_US = 200000, SETTLING_US = 800000, RANK_US = 1500000 };
 

@@ -1,12 +1,12 @@
 /* What the files of the simulated launches share. */
-#ifndef TESTS_LIB_SIM_LAUNCH_STATE_H
-#define TESTS_LIB_SIM_LAUNCH_STATE_H
+#ifndef TESTS_UNIT_LAUNCHER_JOB_SIM_LAUNCH_STATE_H
+#define TESTS_UNIT_LAUNCHER_JOB_SIM_LAUNCH_STATE_H
 
 #include <launcher/job/dvm_parts.h>
 #include <launcher/job/job_parts.h>
-#include <tests/lib/sim/launch.h>
-#include <tests/lib/sim/launch_rules.h>
 #include <tests/lib/sim/queue.h>
+#include <tests/unit/launcher/job/sim/launch.h>
+#include <tests/unit/launcher/job/sim/launch_rules.h>
 
 enum { LAUNCH_ROWS = 64 };
 
