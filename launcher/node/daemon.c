@@ -221,19 +221,19 @@ void daemon_watch_spawned(struct daemon *daemon, struct spawned_watcher *watcher
 int daemon_ask_spawn(struct daemon *daemon, uint64_t request, uint32_t parent, char *const *puts,
                      const struct spawn_wish *wishes, size_t count)
 {
-    opal_buffer_t *report = proto_new(REPORT_SPAWN, "qu", request, parent);
-    int status = report ? proto_pack_strings(report, puts) : ORTE_ERR_OUT_OF_RESOURCE;
-    if (status == ORTE_SUCCESS) {
-        status = proto_pack(report, "u", (uint32_t) count);
+    struct codec codec = {.buffer = proto_new(REPORT_SPAWN, "qu", request, parent)};
+    codec.status = codec.buffer ? proto_pack_strings(codec.buffer, puts) : ORTE_ERR_OUT_OF_RESOURCE;
+    uint32_t wished = (uint32_t) count;
+    codec_u32(&codec, &wished, UINT32_MAX);
+    for (size_t i = 0; i < count; i++) {
+        struct spawn_wish wish = wishes[i];
+        spawn_wish_code(&codec, &wish);
     }
-    for (size_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
-        status = spawn_wish_pack(report, &wishes[i]);
-    }
-    report = proto_whole(report, status);
+    opal_buffer_t *report = proto_whole(codec.buffer, codec.status);
     if (report) {
         daemon_report(daemon, report);
     }
-    return status;
+    return codec.status;
 }
 
 typedef int take_order(struct daemon *daemon, opal_buffer_t *buffer);

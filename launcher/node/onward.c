@@ -9,9 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/codec.h>
 #include <wireup/proto.h>
-
-#define NODE_BYTES_MIN 4u /* of one in an order: its number, and more */
 
 struct onward {
     struct agents *agents;
@@ -20,73 +19,50 @@ struct onward {
 
 /* --- the order, as bytes --- */
 
+/* A host that begins with a dash would be an option of the agent's. */
+static void node_code(struct codec *codec, struct start_node *node)
+{
+    codec_u32(codec, &node->vpid, UINT32_MAX);
+    codec_text(codec, &node->node);
+    codec_text(codec, &node->host);
+    codec_check(codec, node->vpid != HNP_VPID && node->node && node->node[0] && node->host &&
+                           node->host[0] && node->host[0] != '-');
+}
+
+static void order_code(struct codec *codec, struct start_order *order)
+{
+    uint32_t count = order->count;
+    codec_strings(codec, &order->words);
+    codec_strings(codec, &order->program);
+    codec_check(codec, strings_count(order->words) > 0 && strings_count(order->program) > 0);
+    codec_u32(codec, &order->max, UINT32_MAX);
+    codec_u32(codec, &order->retries, UINT32_MAX);
+    codec_u32(codec, &order->limit_ms, UINT32_MAX);
+    codec_u32(codec, &count, UINT32_MAX);
+    codec_check(codec, count > 0);
+    codec_array(codec, &order->nodes, &order->count, count, sizeof(*order->nodes));
+    for (uint32_t i = 0; codec_goes_on(codec) && i < count; i++) {
+        node_code(codec, &order->nodes[i]);
+    }
+    codec_check(codec, proto_left(codec->buffer) == 0);
+}
+
 int start_order_pack(opal_buffer_t *buffer, const struct start_order *order)
 {
-    int status = proto_pack_strings(buffer, order->words);
-    if (status == OPAL_SUCCESS) {
-        status = proto_pack_strings(buffer, order->program);
-    }
-    if (status == OPAL_SUCCESS) {
-        status =
-            proto_pack(buffer, "uuuu", order->max, order->retries, order->limit_ms, order->count);
-    }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < order->count; i++) {
-        const struct start_node *node = &order->nodes[i];
-        status = proto_pack(buffer, "uss", node->vpid, node->node, node->host);
-    }
-    return status;
-}
-
-/* A host that begins with a dash would be an option of the agent's. */
-static bool is_right(const struct start_node *node)
-{
-    return node->vpid != HNP_VPID && node->node[0] && node->host[0] && node->host[0] != '-';
-}
-
-static int unpack_nodes(opal_buffer_t *buffer, struct start_order *order, uint32_t count)
-{
-    int status = OPAL_SUCCESS;
-    if (count == 0 || count > proto_left(buffer) / NODE_BYTES_MIN) {
-        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    order->nodes = calloc(count, sizeof(*order->nodes));
-    if (!order->nodes) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    order->count = count;
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
-        struct start_node *node = &order->nodes[i];
-        status = proto_unpack(buffer, "uss", &node->vpid, &node->node, &node->host);
-        if (status == OPAL_SUCCESS && !is_right(node)) {
-            status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-        }
-    }
-    return status;
+    struct start_order packed = *order; /* has the same arrays: nothing is written to them */
+    struct codec codec = {.buffer = buffer};
+    order_code(&codec, &packed);
+    return codec.status;
 }
 
 int start_order_unpack(opal_buffer_t *buffer, struct start_order *order)
 {
     struct start_order read = {0};
-    uint32_t count;
-    int status = proto_unpack_strings(buffer, &read.words);
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack_strings(buffer, &read.program);
-    }
-    if (status == OPAL_SUCCESS && (!read.words[0] || !read.program[0])) {
-        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "uuuu", &read.max, &read.retries, &read.limit_ms, &count);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = unpack_nodes(buffer, &read, count);
-    }
-    if (status == OPAL_SUCCESS && proto_left(buffer) > 0) {
-        status = ORTE_ERR_UNPACK_FAILURE;
-    }
-    if (status != OPAL_SUCCESS) {
+    struct codec codec = {.buffer = buffer, .unpacks = true};
+    order_code(&codec, &read);
+    if (codec.status != ORTE_SUCCESS) {
         start_order_fini(&read);
-        return status;
+        return codec.status;
     }
     *order = read;
     return ORTE_SUCCESS;

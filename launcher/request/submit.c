@@ -7,70 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/codec.h>
 #include <wireup/proto.h>
 
 #define APPS_MAX 4096u
 
-/* A text that may be missing: "" stands for NULL. */
-static const char *text_or_none(const char *text)
-{
-    return text ? text : "";
-}
-
-static int text_unpack(opal_buffer_t *buffer, char **text)
-{
-    int status = proto_unpack(buffer, "s", text);
-    if (status == OPAL_SUCCESS && !**text) {
-        free(*text);
-        *text = NULL;
-    }
-    return status;
-}
-
-/* --- numbers --- */
-
-static int numbers_pack(opal_buffer_t *buffer, const struct run_request *request)
-{
-    return proto_pack(
-        buffer, "uuuccucccccccccuuu", (uint32_t) request->app_count, request->simulate_nodes,
-        request->simulate_slots, request->input, request->merge_stderr, request->input_rank,
-        request->pty, request->oversubscribe, request->no_oversubscribe, request->report_bindings,
-        request->display, request->json, request->report, request->dry_run, request->stand,
-        request->timeout_s, (uint32_t) request->window.rows, (uint32_t) request->window.columns);
-}
-
-static int numbers_unpack(opal_buffer_t *buffer, struct run_request *request)
-{
-    uint32_t apps, rows, columns;
-    uint8_t input, merge, pty, oversubscribe, no_oversubscribe, report_bindings, display, json,
-        report, dry_run, stand;
-    int status = proto_unpack(buffer, "uuuccucccccccccuuu", &apps, &request->simulate_nodes,
-                              &request->simulate_slots, &input, &merge, &request->input_rank, &pty,
-                              &oversubscribe, &no_oversubscribe, &report_bindings, &display, &json,
-                              &report, &dry_run, &stand, &request->timeout_s, &rows, &columns);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    if (apps == 0 || apps > APPS_MAX || input > INPUT_NONE || pty > PTY_NEVER ||
-        display >= 2 * DISPLAY_TOPO || !window_make(&request->window, rows, columns)) {
-        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    request->app_count = apps;
-    request->input = input;
-    request->merge_stderr = merge;
-    request->pty = pty;
-    request->oversubscribe = oversubscribe;
-    request->no_oversubscribe = no_oversubscribe;
-    request->report_bindings = report_bindings;
-    request->display = display;
-    request->json = json;
-    request->report = report;
-    request->dry_run = dry_run;
-    request->stand = stand;
-    return ORTE_SUCCESS;
-}
-
-/* --- nodes and programs --- */
+/* --- nodes --- */
 
 /* Their names, each perhaps with "USER@" before it; then two numbers for each. Arrays, since a
  * hostfile has many nodes. */
@@ -147,219 +89,140 @@ static int nodes_unpack(opal_buffer_t *buffer, struct node_list *list)
     return status;
 }
 
-static int app_pack(opal_buffer_t *buffer, const struct app_request *app)
+static void nodes(struct codec *codec, struct node_list *list)
 {
-    int status = proto_pack(buffer, "uus", app->count, app->per_node, text_or_none(app->wdir));
-    if (status == OPAL_SUCCESS) {
-        status = nodes_pack(buffer, &app->hosts);
+    if (codec_goes_on(codec)) {
+        codec->status =
+            codec->unpacks ? nodes_unpack(codec->buffer, list) : nodes_pack(codec->buffer, list);
     }
-    if (status == OPAL_SUCCESS) {
-        status = proto_pack_strings(buffer, app->argv);
-    }
-    return status == OPAL_SUCCESS ? proto_pack_strings(buffer, app->env) : status;
 }
 
-static int app_unpack(opal_buffer_t *buffer, struct app_request *app)
+/* --- what is both packed and unpacked: each member stands here once --- */
+
+static void options(struct codec *codec, struct run_request *request)
 {
-    int status = proto_unpack(buffer, "uus", &app->count, &app->per_node, &app->wdir);
-    if (status == OPAL_SUCCESS && (app->count > RANKS_MAX || app->per_node > RANKS_MAX)) {
-        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    if (status == OPAL_SUCCESS) {
-        status = nodes_unpack(buffer, &app->hosts);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack_strings(buffer, &app->argv);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack_strings(buffer, &app->env);
-    }
-    return status == OPAL_SUCCESS && !app->argv[0] ? ORTE_ERR_UNPACK_FAILURE : status;
+    codec_u32(codec, &request->simulate_nodes, UINT32_MAX);
+    codec_u32(codec, &request->simulate_slots, UINT32_MAX);
+    codec_u8(codec, (unsigned *) &request->input, INPUT_NONE);
+    codec_flag(codec, &request->merge_stderr);
+    codec_u32(codec, &request->input_rank, UINT32_MAX);
+    codec_u8(codec, (unsigned *) &request->pty, PTY_NEVER);
+    codec_flag(codec, &request->oversubscribe);
+    codec_flag(codec, &request->no_oversubscribe);
+    codec_flag(codec, &request->report_bindings);
+    codec_u8(codec, &request->display, 2 * DISPLAY_TOPO - 1);
+    codec_flag(codec, &request->json);
+    codec_flag(codec, &request->report);
+    codec_flag(codec, &request->dry_run);
+    codec_flag(codec, &request->stand);
+    codec_u32(codec, &request->timeout_s, UINT32_MAX);
+    codec_window(codec, &request->window);
+    codec_optional_text(codec, &request->uri_file);
+    codec_optional_text(codec, &request->dvm);
+    codec_optional_text(codec, &request->hostfile_name);
+    codec_optional_text(codec, &request->simulate_topo);
 }
 
-/* --- placement --- */
-
-static int words_pack(opal_buffer_t *buffer, const struct placement *placement)
+static void app(struct codec *codec, struct app_request *app)
 {
-    int status = proto_pack(buffer, "ccuucccccccccc", placement->map_by, placement->map_level,
-                            placement->per_object, placement->cpus_per_rank, placement->span,
-                            placement->no_local, placement->hwthreads, placement->rank_by,
-                            placement->rank_level, placement->bind_given, placement->bind,
-                            placement->bind_level, placement->overload, placement->if_supported);
-    return status == OPAL_SUCCESS ? proto_pack(buffer, "ss", text_or_none(placement->cpu_set),
-                                               text_or_none(placement->file))
-                                  : status;
+    codec_u32(codec, &app->count, RANKS_MAX);
+    codec_u32(codec, &app->per_node, RANKS_MAX);
+    codec_optional_text(codec, &app->wdir);
+    nodes(codec, &app->hosts);
+    codec_strings(codec, &app->argv);
+    codec_strings(codec, &app->env);
+    codec_check(codec, app->argv && app->argv[0]);
 }
 
-static int words_unpack(opal_buffer_t *buffer, struct placement *placement)
+static void policies(struct codec *codec, struct placement *placement)
 {
-    uint8_t map_by, map_level, span, no_local, hwthreads, rank_by, rank_level, bind_given, bind,
-        bind_level, overload, if_supported;
-    int status =
-        proto_unpack(buffer, "ccuucccccccccc", &map_by, &map_level, &placement->per_object,
-                     &placement->cpus_per_rank, &span, &no_local, &hwthreads, &rank_by, &rank_level,
-                     &bind_given, &bind, &bind_level, &overload, &if_supported);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    if (map_by > MAP_BY_RANKFILE || map_level > LEVEL_NODE || rank_by > RANK_BY_FILL ||
-        rank_level > LEVEL_NODE || bind_level >= TOPO_LEVELS ||
-        (map_by == MAP_BY_OBJECT && map_level == LEVEL_NODE) ||
-        (map_by == MAP_BY_PPR) != (placement->per_object > 0) ||
-        placement->per_object > RANKS_MAX || placement->cpus_per_rank > RANKS_MAX) {
-        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    placement->map_by = map_by;
-    placement->map_level = map_level;
-    placement->span = span;
-    placement->no_local = no_local;
-    placement->hwthreads = hwthreads;
-    placement->rank_by = rank_by;
-    placement->rank_level = rank_level;
-    placement->bind_given = bind_given;
-    placement->bind = bind;
-    placement->bind_level = bind_level;
-    placement->overload = overload;
-    placement->if_supported = if_supported;
-    status = text_unpack(buffer, &placement->cpu_set);
-    return status == OPAL_SUCCESS ? text_unpack(buffer, &placement->file) : status;
+    codec_u8(codec, (unsigned *) &placement->map_by, MAP_BY_RANKFILE);
+    codec_u8(codec, &placement->map_level, LEVEL_NODE);
+    codec_u32(codec, &placement->per_object, RANKS_MAX);
+    codec_u32(codec, &placement->cpus_per_rank, RANKS_MAX);
+    codec_flag(codec, &placement->span);
+    codec_flag(codec, &placement->no_local);
+    codec_flag(codec, &placement->hwthreads);
+    codec_u8(codec, (unsigned *) &placement->rank_by, RANK_BY_FILL);
+    codec_u8(codec, &placement->rank_level, LEVEL_NODE);
+    codec_flag(codec, &placement->bind_given);
+    codec_flag(codec, &placement->bind);
+    codec_u8(codec, &placement->bind_level, TOPO_LEVELS - 1);
+    codec_flag(codec, &placement->overload);
+    codec_flag(codec, &placement->if_supported);
+    codec_optional_text(codec, &placement->cpu_set);
+    codec_optional_text(codec, &placement->file);
+    codec_check(codec, placement->map_by != MAP_BY_OBJECT || placement->map_level != LEVEL_NODE);
+    codec_check(codec, (placement->map_by == MAP_BY_PPR) == (placement->per_object > 0));
+    codec_check(codec, !placement->cpu_set || cpu_list_ok(placement->cpu_set));
 }
 
-static int ranks_pack(opal_buffer_t *buffer, const struct placement *placement)
+static void rank_place(struct codec *codec, struct rank_place *rank)
 {
-    int status = proto_pack(buffer, "u", placement->rank_count);
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < placement->rank_count; i++) {
-        const struct rank_place *rank = &placement->ranks[i];
-        status = proto_pack(buffer, "sus", rank->host, rank->line, text_or_none(rank->cpus));
-    }
-    return status;
+    codec_text(codec, &rank->host);
+    codec_u32(codec, &rank->line, UINT32_MAX);
+    codec_optional_text(codec, &rank->cpus);
+    codec_check(codec, rank->host && node_name_ok(rank->host) &&
+                           (!rank->cpus || rank_cpus_ok(rank->cpus)));
 }
 
-/* count: of the ranks that the message can hold, at most. */
-static int ranks_unpack(opal_buffer_t *buffer, struct placement *placement)
+static void sequence(struct codec *codec, struct placement *placement)
 {
-    uint32_t count;
-    int status = proto_unpack(buffer, "u", &count);
-    if (status != OPAL_SUCCESS || count == 0) {
-        return status;
-    }
-    if (count > RANKS_MAX || count > proto_left(buffer)) {
-        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    placement->ranks = calloc(count, sizeof(*placement->ranks));
-    if (!placement->ranks) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    placement->rank_count = count;
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
-        struct rank_place *rank = &placement->ranks[i];
-        status = proto_unpack(buffer, "su", &rank->host, &rank->line);
-        if (status == OPAL_SUCCESS) {
-            status = text_unpack(buffer, &rank->cpus);
-        }
-        if (status == OPAL_SUCCESS &&
-            (!node_name_ok(rank->host) || (rank->cpus && !rank_cpus_ok(rank->cpus)))) {
-            status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-        }
-    }
-    return status;
-}
-
-static int sequence_unpack(opal_buffer_t *buffer, struct placement *placement)
-{
-    int status = proto_unpack_strings(buffer, &placement->sequence);
-    if (status == OPAL_SUCCESS && !placement->sequence[0]) {
+    codec_strings(codec, &placement->sequence);
+    if (codec->unpacks && strings_count(placement->sequence) == 0) {
         free(placement->sequence);
         placement->sequence = NULL;
     }
-    for (char **name = placement->sequence; status == OPAL_SUCCESS && name && *name; name++) {
-        status = node_name_ok(*name) ? ORTE_SUCCESS : ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    for (char **name = placement->sequence; name && *name; name++) {
+        codec_check(codec, node_name_ok(*name));
     }
-    return status;
 }
 
-static int placement_pack(opal_buffer_t *buffer, const struct placement *placement)
+static void places(struct codec *codec, struct placement *placement)
 {
-    int status = words_pack(buffer, placement);
-    if (status == OPAL_SUCCESS) {
-        status = ranks_pack(buffer, placement);
+    uint32_t ranks = placement->rank_count;
+    policies(codec, placement);
+    codec_u32(codec, &ranks, RANKS_MAX);
+    codec_array(codec, &placement->ranks, &placement->rank_count, ranks, sizeof(struct rank_place));
+    for (uint32_t i = 0; codec_goes_on(codec) && i < ranks; i++) {
+        rank_place(codec, &placement->ranks[i]);
     }
-    return status == OPAL_SUCCESS ? proto_pack_strings(buffer, placement->sequence) : status;
+    sequence(codec, placement);
+    codec_check(codec, placement->map_by != MAP_BY_RANKFILE || placement->ranks);
 }
 
-static int placement_unpack(opal_buffer_t *buffer, struct placement *placement)
+static void body(struct codec *codec, struct run_request *request)
 {
-    int status = words_unpack(buffer, placement);
-    if (status == OPAL_SUCCESS) {
-        status = ranks_unpack(buffer, placement);
+    uint32_t apps = (uint32_t) request->app_count, read = 0;
+    codec_u32(codec, &apps, APPS_MAX);
+    codec_check(codec, apps > 0);
+    options(codec, request);
+    codec_array(codec, &request->apps, &read, apps, sizeof(struct app_request));
+    request->app_count = codec->unpacks ? read : request->app_count;
+    for (uint32_t i = 0; codec_goes_on(codec) && i < apps; i++) {
+        app(codec, &request->apps[i]);
     }
-    if (status == OPAL_SUCCESS) {
-        status = sequence_unpack(buffer, placement);
-    }
-    if (status == OPAL_SUCCESS && placement->cpu_set && !cpu_list_ok(placement->cpu_set)) {
-        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    bool ranked = placement->map_by == MAP_BY_RANKFILE;
-    return status == OPAL_SUCCESS && ranked && !placement->ranks ? ORTE_ERR_UNPACK_FAILURE : status;
+    nodes(codec, &request->hosts);
+    nodes(codec, &request->hostfile);
+    places(codec, &request->placement);
 }
-
-/* --- all of it --- */
 
 int submit_pack(opal_buffer_t *buffer, const struct run_request *request)
 {
-    int status = numbers_pack(buffer, request);
-    if (status == OPAL_SUCCESS) {
-        status =
-            proto_pack(buffer, "ssss", text_or_none(request->uri_file), text_or_none(request->dvm),
-                       text_or_none(request->hostfile_name), text_or_none(request->simulate_topo));
-    }
-    for (size_t i = 0; status == OPAL_SUCCESS && i < request->app_count; i++) {
-        status = app_pack(buffer, &request->apps[i]);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = nodes_pack(buffer, &request->hosts);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = nodes_pack(buffer, &request->hostfile);
-    }
-    return status == OPAL_SUCCESS ? placement_pack(buffer, &request->placement) : status;
-}
-
-static int request_unpack(opal_buffer_t *buffer, struct run_request *request)
-{
-    char **texts[] = {&request->uri_file, &request->dvm, &request->hostfile_name,
-                      &request->simulate_topo};
-    int status = ORTE_SUCCESS;
-    for (size_t i = 0; status == ORTE_SUCCESS && i < sizeof(texts) / sizeof(*texts); i++) {
-        status = text_unpack(buffer, texts[i]);
-    }
-    for (size_t i = 0; status == OPAL_SUCCESS && i < request->app_count; i++) {
-        status = app_unpack(buffer, &request->apps[i]);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = nodes_unpack(buffer, &request->hosts);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = nodes_unpack(buffer, &request->hostfile);
-    }
-    return status == OPAL_SUCCESS ? placement_unpack(buffer, &request->placement) : status;
+    struct codec codec = {.buffer = buffer};
+    struct run_request packed = *request; /* has the same strings: nothing is written to them */
+    body(&codec, &packed);
+    return codec.status;
 }
 
 int submit_unpack(opal_buffer_t *buffer, struct run_request *request)
 {
+    struct codec codec = {.buffer = buffer, .unpacks = true};
     struct run_request read = {0};
-    int status = numbers_unpack(buffer, &read);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    read.apps = calloc(read.app_count, sizeof(*read.apps));
-    if (!read.apps) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    status = request_unpack(buffer, &read);
-    if (status != OPAL_SUCCESS) {
+    body(&codec, &read);
+    if (codec.status != ORTE_SUCCESS) {
         run_request_fini(&read);
-        return status;
+        return codec.status;
     }
     *request = read;
     return ORTE_SUCCESS;

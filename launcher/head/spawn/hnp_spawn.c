@@ -109,29 +109,22 @@ static void settle(struct spawn_request *request)
 /* u programs, programs x struct spawn_wish. */
 static int read_programs(opal_buffer_t *buffer, struct spawn_request *request, uint64_t *ranks)
 {
+    struct codec codec = {.buffer = buffer, .unpacks = true};
     struct spawned *spawned = &request->spawned;
-    uint32_t count;
-    int status = proto_unpack(buffer, "u", &count);
+    uint32_t count = 0;
     *ranks = 0;
-    if (status != OPAL_SUCCESS || count == 0 || count > SPAWN_APPS_MAX) {
-        return ORTE_ERR_BAD_PARAM;
+    codec_u32(&codec, &count, SPAWN_APPS_MAX);
+    codec_check(&codec, count > 0);
+    codec_array(&codec, &request->programs, &spawned->app_count, count, sizeof(*request->programs));
+    codec_array(&codec, &spawned->apps, &spawned->app_count, count, sizeof(*spawned->apps));
+    for (uint32_t i = 0; i < count && codec_goes_on(&codec); i++) {
+        struct spawn_program *program = &request->programs[i];
+        launch_app_code(&codec, &spawned->apps[i]);
+        codec_u32(&codec, &program->count, UINT32_MAX);
+        codec_strings(&codec, &program->info);
+        *ranks += program->count;
     }
-    struct spawn_program *programs = calloc(count, sizeof(*programs));
-    request->programs = programs;
-    spawned->apps = calloc(count, sizeof(*spawned->apps));
-    status = spawned->apps && programs ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    spawned->app_count = spawned->apps && programs ? count : 0;
-    for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
-        status = launch_app_unpack(buffer, &spawned->apps[i]);
-        if (status == ORTE_SUCCESS) {
-            status = proto_unpack(buffer, "u", &programs[i].count);
-        }
-        if (status == ORTE_SUCCESS) {
-            status = proto_unpack_strings(buffer, &programs[i].info);
-        }
-        *ranks += programs[i].count;
-    }
-    return status;
+    return codec.status;
 }
 
 static int read_request(opal_buffer_t *buffer, struct spawn_request *request, char *reason,

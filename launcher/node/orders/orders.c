@@ -4,123 +4,64 @@
 
 #include <base/data/strings.h>
 #include <stdlib.h>
-#include <wireup/proto.h>
 
 #define APPS_MAX 4096u
 
-int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app)
+void launch_app_code(struct codec *codec, struct launch_app *app)
 {
-    int status = proto_pack_strings(buffer, app->argv);
-    if (status == OPAL_SUCCESS) {
-        status = proto_pack_strings(buffer, app->env);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_pack(buffer, "ss", app->wdir ? app->wdir : "", app->path ? app->path : "");
-    }
-    return status;
+    codec_strings(codec, &app->argv);
+    codec_strings(codec, &app->env);
+    codec_text(codec, &app->wdir);
+    codec_text(codec, &app->path);
+    codec_check(codec, app->argv && app->argv[0]);
 }
 
-int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app)
+void launch_cpus_code(struct codec *codec, char ***cpus, uint32_t count)
 {
-    int status = proto_unpack_strings(buffer, &app->argv);
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack_strings(buffer, &app->env);
+    codec_strings(codec, cpus);
+    codec_check(codec, strings_count(*cpus) == count);
+}
+
+static void launch_code(struct codec *codec, struct launch *launch)
+{
+    uint32_t apps = launch->app_count;
+    codec_flag(codec, &launch->yield);
+    codec_flag(codec, &launch->pty);
+    codec_flag(codec, &launch->merge_stderr);
+    codec_u32(codec, &launch->input_first, UINT32_MAX);
+    codec_u32(codec, &launch->input_count, UINT32_MAX);
+    codec_window(codec, &launch->window);
+    codec_u32(codec, &launch->universe, UINT32_MAX);
+    codec_u32(codec, &apps, APPS_MAX);
+    codec_check(codec, apps > 0);
+    codec_array(codec, &launch->apps, &launch->app_count, apps, sizeof(*launch->apps));
+    for (uint32_t i = 0; codec_goes_on(codec) && i < apps; i++) {
+        launch_app_code(codec, &launch->apps[i]);
     }
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "ss", &app->wdir, &app->path);
+    codec_u32s(codec, &launch->app_of, launch->map.size);
+    for (uint32_t rank = 0; codec_goes_on(codec) && rank < launch->map.size; rank++) {
+        codec_check(codec, launch->app_of[rank] < apps);
     }
-    if (status == OPAL_SUCCESS && !app->argv[0]) {
-        status = ORTE_ERR_UNPACK_FAILURE;
-    }
-    return status;
+    launch_cpus_code(codec, &launch->cpus, launch->map.size);
 }
 
 int launch_pack(opal_buffer_t *buffer, const struct launch *launch)
 {
-    int status = job_map_pack(buffer, &launch->map);
-    if (status == OPAL_SUCCESS) {
-        status =
-            proto_pack(buffer, "cccuuuuuu", launch->yield, launch->pty, launch->merge_stderr,
-                       launch->input_first, launch->input_count, (uint32_t) launch->window.rows,
-                       (uint32_t) launch->window.columns, launch->universe, launch->app_count);
-    }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < launch->app_count; i++) {
-        status = launch_app_pack(buffer, &launch->apps[i]);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = opal_dss.pack(buffer, launch->app_of, (int32_t) launch->map.size, OPAL_UINT32);
-    }
-    return status == OPAL_SUCCESS ? proto_pack_strings(buffer, launch->cpus) : status;
-}
-
-static int apps_unpack(opal_buffer_t *buffer, struct launch *launch, uint32_t count)
-{
-    int status = ORTE_SUCCESS;
-    if (count == 0 || count > APPS_MAX) {
-        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    launch->apps = calloc(count, sizeof(*launch->apps));
-    if (!launch->apps) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    launch->app_count = count;
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < count; i++) {
-        status = launch_app_unpack(buffer, &launch->apps[i]);
-    }
-    return status;
-}
-
-static int app_of_unpack(opal_buffer_t *buffer, struct launch *launch)
-{
-    int32_t n = (int32_t) launch->map.size; /* the map's ranks were checked against its bytes */
-    launch->app_of = calloc(launch->map.size, sizeof(*launch->app_of));
-    if (!launch->app_of) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    int status = opal_dss.unpack(buffer, launch->app_of, &n, OPAL_UINT32);
-    for (uint32_t rank = 0; status == OPAL_SUCCESS && rank < launch->map.size; rank++) {
-        if ((uint32_t) n != launch->map.size || launch->app_of[rank] >= launch->app_count) {
-            status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-        }
-    }
-    return status;
-}
-
-int launch_cpus_unpack(opal_buffer_t *buffer, uint32_t count, char ***cpus)
-{
-    int status = proto_unpack_strings(buffer, cpus);
-    return status == OPAL_SUCCESS && strings_count(*cpus) != count ? ORTE_ERR_VALUE_OUT_OF_BOUNDS
-                                                                   : status;
+    struct launch packed = *launch; /* has the same arrays: nothing is written to them */
+    struct codec codec = {.buffer = buffer, .status = job_map_pack(buffer, &launch->map)};
+    launch_code(&codec, &packed);
+    return codec.status;
 }
 
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch)
 {
     struct launch read = {0};
-    uint8_t yield, pty, merge;
-    uint32_t app_count, rows, columns;
-    int status = job_map_unpack(buffer, &read.map);
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack(buffer, "cccuuuuuu", &yield, &pty, &merge, &read.input_first,
-                              &read.input_count, &rows, &columns, &read.universe, &app_count);
-    }
-    if (status == OPAL_SUCCESS && !window_make(&read.window, rows, columns)) {
-        status = ORTE_ERR_UNPACK_FAILURE;
-    }
-    if (status == OPAL_SUCCESS) {
-        read.yield = yield;
-        read.pty = pty;
-        read.merge_stderr = merge;
-        status = apps_unpack(buffer, &read, app_count);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = app_of_unpack(buffer, &read);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = launch_cpus_unpack(buffer, read.map.size, &read.cpus);
-    }
-    if (status != OPAL_SUCCESS) {
+    struct codec codec = {
+        .buffer = buffer, .unpacks = true, .status = job_map_unpack(buffer, &read.map)};
+    launch_code(&codec, &read);
+    if (codec.status != ORTE_SUCCESS) {
         launch_fini(&read);
-        return status;
+        return codec.status;
     }
     *launch = read;
     return ORTE_SUCCESS;

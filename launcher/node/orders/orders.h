@@ -6,6 +6,7 @@
 
 #include <keel/buffer.h>
 #include <launcher/request/run_request.h>
+#include <wireup/codec.h>
 #include <wireup/job_map.h>
 
 enum order {
@@ -130,13 +131,12 @@ int launch_pack(opal_buffer_t *buffer, const struct launch *launch) KEEL_MUST_CH
 int launch_unpack(opal_buffer_t *buffer, struct launch *launch) KEEL_MUST_CHECK;
 void launch_fini(struct launch *launch);
 
-/* As many as there are ranks. */
-int launch_cpus_unpack(opal_buffer_t *buffer, uint32_t count, char ***cpus) KEEL_MUST_CHECK;
-int launch_app_pack(opal_buffer_t *buffer, const struct launch_app *app) KEEL_MUST_CHECK;
-int launch_app_unpack(opal_buffer_t *buffer, struct launch_app *app) KEEL_MUST_CHECK;
+/* The processors of so many ranks. */
+void launch_cpus_code(struct codec *codec, char ***cpus, uint32_t count);
+void launch_app_code(struct codec *codec, struct launch_app *app);
 void launch_app_fini(struct launch_app *app);
 
-int spawn_wish_pack(opal_buffer_t *buffer, const struct spawn_wish *wish) KEEL_MUST_CHECK;
+void spawn_wish_code(struct codec *codec, struct spawn_wish *wish);
 void spawn_wish_fini(struct spawn_wish *wish);
 int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned) KEEL_MUST_CHECK;
 int spawned_unpack(opal_buffer_t *buffer, struct spawned *spawned) KEEL_MUST_CHECK;

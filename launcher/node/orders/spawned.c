@@ -6,15 +6,12 @@
 #include <base/data/strings.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wireup/proto.h>
 
-int spawn_wish_pack(opal_buffer_t *buffer, const struct spawn_wish *wish)
+void spawn_wish_code(struct codec *codec, struct spawn_wish *wish)
 {
-    int status = launch_app_pack(buffer, &wish->app);
-    if (status == ORTE_SUCCESS) {
-        status = proto_pack(buffer, "u", wish->count);
-    }
-    return status == ORTE_SUCCESS ? proto_pack_strings(buffer, wish->info) : status;
+    launch_app_code(codec, &wish->app);
+    codec_u32(codec, &wish->count, UINT32_MAX);
+    codec_strings(codec, &wish->info);
 }
 
 void spawn_wish_fini(struct spawn_wish *wish)
@@ -24,103 +21,67 @@ void spawn_wish_fini(struct spawn_wish *wish)
     *wish = (struct spawn_wish){0};
 }
 
-static int nodes_pack(opal_buffer_t *buffer, const struct spawned *spawned)
+static void nodes_code(struct codec *codec, struct spawned *spawned)
 {
-    static char *none[] = {NULL};
-    int status = proto_pack(buffer, "uu", spawned->node_first, spawned->node_count);
-    if (status == OPAL_SUCCESS) {
-        status = proto_pack_strings(buffer, spawned->node_names ? spawned->node_names : none);
+    uint32_t nodes = spawned->node_count;
+    codec_u32(codec, &spawned->node_first, UINT32_MAX);
+    codec_u32(codec, &nodes, UINT32_MAX);
+    codec_strings(codec, &spawned->node_names);
+    codec_check(codec, strings_count(spawned->node_names) == nodes);
+    codec_array(codec, &spawned->daemon_of_node, &spawned->node_count, nodes, sizeof(uint32_t));
+    for (uint32_t i = 0; codec_goes_on(codec) && i < nodes; i++) {
+        codec_u32(codec, &spawned->daemon_of_node[i], UINT32_MAX);
     }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->node_count; i++) {
-        status = proto_pack(buffer, "u", spawned->daemon_of_node[i]);
-    }
-    return status;
 }
 
-static int nodes_unpack(opal_buffer_t *buffer, struct spawned *spawned)
+static void ranks_code(struct codec *codec, struct spawned *spawned, uint32_t count)
 {
-    int status = proto_unpack(buffer, "uu", &spawned->node_first, &spawned->node_count);
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack_strings(buffer, &spawned->node_names);
+    codec_array(codec, &spawned->app_of, &spawned->count, count, sizeof(uint32_t));
+    codec_array(codec, &spawned->node_of, &spawned->count, count, sizeof(uint32_t));
+    codec_array(codec, &spawned->local_rank_of, &spawned->count, count, sizeof(uint32_t));
+    for (uint32_t i = 0; codec_goes_on(codec) && i < count; i++) {
+        codec_u32(codec, &spawned->app_of[i], UINT32_MAX);
+        codec_u32(codec, &spawned->node_of[i], UINT32_MAX);
+        codec_u32(codec, &spawned->local_rank_of[i], UINT32_MAX);
     }
-    if (status == OPAL_SUCCESS && strings_count(spawned->node_names) != spawned->node_count) {
-        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    launch_cpus_code(codec, &spawned->cpus, count);
+}
+
+static void spawned_code(struct codec *codec, struct spawned *spawned)
+{
+    uint32_t count = spawned->count, apps = spawned->app_count;
+    codec_u32(codec, &spawned->number, UINT32_MAX);
+    codec_u32(codec, &spawned->parent, UINT32_MAX);
+    codec_u32(codec, &spawned->first, UINT32_MAX);
+    codec_u32(codec, &count, SPAWN_RANKS_MAX);
+    codec_u32(codec, &spawned->app_first, UINT32_MAX);
+    codec_u32(codec, &apps, SPAWN_APPS_MAX);
+    codec_check(codec, count > 0 && apps > 0);
+    nodes_code(codec, spawned);
+    codec_array(codec, &spawned->apps, &spawned->app_count, apps, sizeof(*spawned->apps));
+    for (uint32_t i = 0; codec_goes_on(codec) && i < apps; i++) {
+        launch_app_code(codec, &spawned->apps[i]);
     }
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    spawned->daemon_of_node = calloc((size_t) spawned->node_count + 1, sizeof(uint32_t));
-    status = spawned->daemon_of_node ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->node_count; i++) {
-        status = proto_unpack(buffer, "u", &spawned->daemon_of_node[i]);
-    }
-    return status;
+    ranks_code(codec, spawned, count);
+    codec_strings(codec, &spawned->puts);
 }
 
 int spawned_pack(opal_buffer_t *buffer, const struct spawned *spawned)
 {
-    int status = proto_pack(buffer, "uuuuuu", spawned->number, spawned->parent, spawned->first,
-                            spawned->count, spawned->app_first, spawned->app_count);
-    if (status == OPAL_SUCCESS) {
-        status = nodes_pack(buffer, spawned);
-    }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->app_count; i++) {
-        status = launch_app_pack(buffer, &spawned->apps[i]);
-    }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < spawned->count; i++) {
-        status = proto_pack(buffer, "uuu", spawned->app_of[i], spawned->node_of[i],
-                            spawned->local_rank_of[i]);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_pack_strings(buffer, spawned->cpus);
-    }
-    return status == OPAL_SUCCESS ? proto_pack_strings(buffer, spawned->puts) : status;
-}
-
-static int allocate(opal_buffer_t *buffer, struct spawned *spawned)
-{
-    if (spawned->count == 0 || spawned->count > SPAWN_RANKS_MAX || spawned->app_count == 0 ||
-        spawned->app_count > SPAWN_APPS_MAX ||
-        proto_left(buffer) / (3 * sizeof(uint32_t)) < spawned->count) {
-        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    }
-    spawned->apps = calloc(spawned->app_count, sizeof(*spawned->apps));
-    spawned->app_of = calloc(spawned->count, sizeof(*spawned->app_of));
-    spawned->node_of = calloc(spawned->count, sizeof(*spawned->node_of));
-    spawned->local_rank_of = calloc(spawned->count, sizeof(*spawned->local_rank_of));
-    return spawned->apps && spawned->app_of && spawned->node_of && spawned->local_rank_of
-               ? ORTE_SUCCESS
-               : ORTE_ERR_OUT_OF_RESOURCE;
+    struct spawned packed = *spawned; /* has the same arrays: nothing is written to them */
+    struct codec codec = {.buffer = buffer};
+    spawned_code(&codec, &packed);
+    return codec.status;
 }
 
 int spawned_unpack(opal_buffer_t *buffer, struct spawned *out)
 {
     struct spawned read = {0};
-    int status = proto_unpack(buffer, "uuuuuu", &read.number, &read.parent, &read.first,
-                              &read.count, &read.app_first, &read.app_count);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    status = allocate(buffer, &read);
-    if (status == OPAL_SUCCESS) {
-        status = nodes_unpack(buffer, &read);
-    }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < read.app_count; i++) {
-        status = launch_app_unpack(buffer, &read.apps[i]);
-    }
-    for (uint32_t i = 0; status == OPAL_SUCCESS && i < read.count; i++) {
-        status =
-            proto_unpack(buffer, "uuu", &read.app_of[i], &read.node_of[i], &read.local_rank_of[i]);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = launch_cpus_unpack(buffer, read.count, &read.cpus);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = proto_unpack_strings(buffer, &read.puts);
-    }
-    if (status != OPAL_SUCCESS) {
+    struct codec codec = {.buffer = buffer, .unpacks = true};
+    spawned_code(&codec, &read);
+    if (codec.status != ORTE_SUCCESS) {
         spawned_fini(&read);
-        return status;
+        return codec.status;
     }
     *out = read;
     return ORTE_SUCCESS;
