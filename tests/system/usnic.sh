@@ -60,7 +60,7 @@ heavy_losses()
 {
     what="30 % of all packets are lost"
     cable bad all loss=30 || return
-    job 100 --mca log_btl_verbose 1 "$helpers/failover" sum 8 /dev/null 11
+    job 100 --mca log_btl_verbose 1 "$helpers/failover" sum 2 /dev/null 27
     is "$what: exit code" 0 "$code"
     like "$what: every message has come, whole" "$work/out" "^[0-9]+ messages, [0-9]+ MiB: the sum is right$"
     unlike "$what: nobody takes the path for a narrow one" "$work/err" "pass"
