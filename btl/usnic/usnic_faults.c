@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPARES = 64 };
-
 /* One of each direction is held back until the next has passed it. */
 struct usnic_faults {
     uint8_t *memory; /* packets to send from, each a stride apart */
@@ -42,9 +40,9 @@ int usnic_faults_open(struct usnic_module *usnic)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     usnic->faults = faults;
-    faults->memory = usnic_port_carve(&usnic->port, SPARES);
-    faults->spares = calloc(SPARES, sizeof(*faults->spares));
-    faults->spare_memory = calloc(SPARES, stride);
+    faults->memory = usnic_port_carve(&usnic->port, USNIC_FAULT_PACKETS);
+    faults->spares = calloc(USNIC_FAULT_PACKETS, sizeof(*faults->spares));
+    faults->spare_memory = calloc(USNIC_FAULT_PACKETS, stride);
     return faults->spares && faults->spare_memory ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
@@ -68,7 +66,7 @@ static uint8_t *copy_of(struct usnic_module *usnic, const uint8_t *bytes, size_t
     uint8_t *copy =
         faults->memory + faults->next * usnic_port_stride(&usnic->port) + usnic->port.prefix;
 
-    faults->next = (faults->next + 1) % SPARES;
+    faults->next = (faults->next + 1) % USNIC_FAULT_PACKETS;
     memcpy(copy, bytes, size);
     return copy;
 }
@@ -146,7 +144,7 @@ static struct usnic_rx *spare_of(struct usnic_module *usnic, const uint8_t *byte
 {
     struct usnic_faults *faults = usnic->faults;
 
-    for (size_t i = 0; i < SPARES; i++) {
+    for (size_t i = 0; i < USNIC_FAULT_PACKETS; i++) {
         struct usnic_rx *spare = &faults->spares[i];
         if (!spare->super.bytes) {
             spare->super.bytes = faults->spare_memory + i * usnic_port_stride(&usnic->port);
@@ -160,7 +158,7 @@ static struct usnic_rx *spare_of(struct usnic_module *usnic, const uint8_t *byte
 bool usnic_faults_release(struct usnic_module *usnic, struct usnic_rx *rx)
 {
     struct usnic_faults *faults = usnic->faults;
-    bool is_spare = rx >= faults->spares && rx < faults->spares + SPARES;
+    bool is_spare = rx >= faults->spares && rx < faults->spares + USNIC_FAULT_PACKETS;
 
     if (is_spare) {
         rx->super.bytes = NULL;

@@ -4,6 +4,9 @@
 
 #include <btl/usnic/usnic_peer.h>
 
+/* Packets of the port's that copies are sent from; as many hold copies of what came. */
+enum { USNIC_FAULT_PACKETS = 64 };
+
 /* ORTE_SUCCESS also where no such point is named. */
 int usnic_faults_open(struct usnic_module *usnic) KEEL_MUST_CHECK;
 void usnic_faults_close(struct usnic_module *usnic);

@@ -18,8 +18,7 @@ enum {
     MAX_OPS = 4096,
     ACK_DELAY_US = 50,
     PACKETS_A_PASS = 64,
-    FAULT_PACKETS = 64, /* of usnic_faults.c */
-    IP4_BYTES = 28,     /* headers of IP and UDP */
+    IP4_BYTES = 28, /* headers of IP and UDP */
     IP6_BYTES = 48,
     /* What a packet takes of a socket's buffer: 832 bytes up to 576, as Linux counts; above, what a
      * packet of 1500 does. */
@@ -105,7 +104,7 @@ static struct usnic_port_config port_config(const struct usnic_module *usnic,
         .sockets = params->sockets,
         .receives = params->rx_buffers,
         .element_bytes = sizeof(struct usnic_rx),
-        .sends = params->tx_buffers + USNIC_CONTROLS + FAULT_PACKETS,
+        .sends = params->tx_buffers + USNIC_CONTROLS + USNIC_FAULT_PACKETS,
         .packet_bytes = params->mtu > 0 && (mtu == 0 || params->mtu < mtu) ? params->mtu : mtu,
     };
 }
