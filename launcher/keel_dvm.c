@@ -21,17 +21,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STOP_US 60000000u /* --stop waits for the DVM's end, and that for its jobs' */
+#define STOP_US 60000000u    /* --stop waits for the DVM's end, and that for its jobs' */
+#define CHANGE_US 600000000u /* a change waits for its turn, and for daemons that start */
 #define NAME "keel-dvm"
 
 static const char help[] =
     "Usage: keel-dvm --uri FILE [OPTION]...\n"
+    "       keel-dvm --uri FILE --add-host LIST | --remove-host LIST\n"
     "       keel-dvm --stop FILE\n"
     "\n"
     "Starts a daemon on every node and stays; keelrun --dvm FILE runs jobs there.\n"
     "\n"
     "  --uri FILE              write where the DVM is to this file, for keelrun --dvm\n"
     "  --daemonize             go into the background when the DVM stands\n"
+    "  --add-host LIST         add nodes to the DVM of this file: HOST or HOST:SLOTS, ...\n"
+    "  --remove-host LIST      remove nodes from it, on which no ranks run\n"
     "  --stop FILE             end the DVM of this file, and its jobs\n"
     "  --help, --version\n"
     "\n"
@@ -41,7 +45,7 @@ static const char help[] =
 
 /* The command line: what is keel-dvm's own, and what keelrun's parser gets. */
 struct words {
-    const char *uri, *stop;
+    const char *uri, *stop, *add, *remove;
     bool daemonize, help, version;
     char **rest; /* owned */
 };
@@ -68,14 +72,20 @@ static const char *value_of(const char *name, char ***word)
 
 static bool take_word(struct words *words, char ***word)
 {
-    const char *uri = value_of("--uri", word), *stop = uri ? NULL : value_of("--stop", word);
-    if ((uri && !*uri) || (stop && !*stop)) {
-        return fail_usage(uri ? "--uri" : "--stop", "a file is needed");
-    }
-    words->uri = uri ? uri : words->uri;
-    words->stop = stop ? stop : words->stop;
-    if (uri || stop) {
-        return true;
+    struct {
+        const char *name, **value, *what;
+    } options[] = {
+        {"--uri", &words->uri, "a file is needed"},
+        {"--stop", &words->stop, "a file is needed"},
+        {"--add-host", &words->add, "hosts are needed"},
+        {"--remove-host", &words->remove, "hosts are needed"},
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+        const char *value = value_of(options[i].name, word);
+        if (value) {
+            *options[i].value = value;
+            return *value || fail_usage(options[i].name, options[i].what);
+        }
     }
     bool *flag = strcmp(**word, "--daemonize") == 0 ? &words->daemonize
                  : strcmp(**word, "--help") == 0    ? &words->help
@@ -97,6 +107,11 @@ static bool read_words(struct words *words, char **argv)
     }
     if (!words->help && !words->version && !words->uri == !words->stop) {
         return fail_usage("--uri FILE or --stop FILE is needed (keel-dvm --help)", NULL);
+    }
+    bool changes = words->add || words->remove;
+    if ((words->add && words->remove) ||
+        (changes && (words->stop || words->rest || words->daemonize))) {
+        return fail_usage("nothing but --uri FILE goes with --add-host and --remove-host", NULL);
     }
     return !words->stop || !words->rest || fail_usage("nothing goes with --stop", NULL);
 }
@@ -224,6 +239,16 @@ static int stop(const char *file)
                : run_complain(EXIT_RUNTIME, reason, NULL);
 }
 
+static int change(const struct words *words)
+{
+    char reason[512];
+    bool adds = words->add != NULL;
+    return submitter_change(words->uri, adds, adds ? words->add : words->remove, CHANGE_US, reason,
+                            sizeof(reason)) == ORTE_SUCCESS
+               ? 0
+               : run_complain(EXIT_RUNTIME, reason, NULL);
+}
+
 static int run(struct shepherd *shepherd, const struct words *words, int *waiter)
 {
     struct run_request request;
@@ -260,6 +285,9 @@ int main(int argc, char **argv)
     }
     if (words.stop) {
         return stop(words.stop);
+    }
+    if (words.add || words.remove) {
+        return change(&words);
     }
     fd_fill_standard();
     int waiter = words.daemonize ? fork_away() : -1;

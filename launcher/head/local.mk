@@ -3,7 +3,8 @@ liblauncher_la_SOURCES += launcher/head/hnp.h launcher/head/hnp.c launcher/head/
 	launcher/head/hnp_end.c launcher/head/hnp_launch.c launcher/head/hnp_plan.c \
 	launcher/head/hnp_repair.c launcher/head/hnp_report.c launcher/head/hnp_stdio.c \
 	launcher/head/hnp_submit.c launcher/head/hnp_uri.c launcher/head/report.h launcher/head/report.c \
-	launcher/head/standing.h launcher/head/standing.c launcher/head/tools.h launcher/head/tools.c
+	launcher/head/standing.h launcher/head/standing.c \
+	launcher/head/standing_hosts.c launcher/head/standing_parts.h launcher/head/tools.h launcher/head/tools.c
 EXTRA_DIST += launcher/head/README.md launcher/head/explain/README.md launcher/head/spawn/README.md
 
 # What the ranks do.

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/head/standing.h>
+#include <launcher/head/standing_parts.h>
 
 #include <base/data/strings.h>
 #include <base/net/sock.h>
@@ -19,38 +19,6 @@
 #define HELLO_US 30000000u /* whoever connects has to say what it wants */
 #define PAUSE_US 100000u   /* of accepting, when no descriptor is left */
 #define END_US 15000000u   /* the jobs have when the DVM ends: longer than their own grace */
-
-/* In this order; STOP is that of keel-dvm --stop. */
-enum submission_state { TALKS_NEW, TALKS_WAITS, TALKS_PLANS, TALKS_RUNS, TALKS_STOP };
-
-/* A keelrun, with its job. */
-struct submission {
-    struct list link;
-    struct standing *standing;
-    struct talk talk;
-    enum submission_state state;
-    struct loop_timer new_timer; /* in TALKS_NEW */
-    uint64_t job;
-    uint32_t mask;   /* its umask */
-    char **env;      /* owned: its environment */
-    uint32_t *slots; /* owned, by node: what it has taken; NULL: nothing yet */
-    bool hosted;     /* daemons were started for it */
-};
-
-struct standing {
-    struct hnp *hnp;
-    struct dvm_user user;
-    int listener;
-    struct loop_io listener_io;
-    struct loop_timer pause_timer; /* no descriptor is left: the listener is not watched */
-    struct list submissions;
-    struct submission *planner; /* of them, TALKS_PLANS; NULL: none */
-    struct loop_timer plan_timer, end_timer;
-    uint64_t last_job;
-    uint32_t *used;   /* owned, by node */
-    uint32_t *hosted; /* owned, by vpid: how many daemons of jobs run there */
-    bool ending;
-};
 
 static struct submission *find_job(struct standing *standing, uint64_t job)
 {
@@ -86,11 +54,6 @@ static bool hosts_any(const struct standing *standing)
     return false;
 }
 
-static uint32_t daemon_of(const struct standing *standing, uint32_t node)
-{
-    return standing->hnp->daemon_of_node[node];
-}
-
 /* --- turns --- */
 
 /* Two numbers for each node: slots, and how many of them are used. malloc'd; NULL: no memory. */
@@ -99,8 +62,7 @@ static uint32_t *count_slots(const struct standing *standing)
     const struct job_plan *plan = &standing->hnp->plan;
     uint32_t *numbers = calloc(2 * (size_t) plan->node_count, sizeof(*numbers));
     for (uint32_t i = 0; i < plan->node_count && numbers; i++) {
-        bool lost = dvm_is_lost(&standing->hnp->dvm, daemon_of(standing, i));
-        numbers[2 * i] = lost ? 0 : plan->nodes[i].slots;
+        numbers[2 * i] = standing_offers(standing, i) ? plan->nodes[i].slots : 0;
         numbers[2 * i + 1] = standing->used[i];
     }
     return numbers;
@@ -142,7 +104,11 @@ static void next_turn(struct standing *standing)
             standing->planner = submission;
             submission->state = TALKS_PLANS;
             loop_timer_start(&standing->plan_timer, plan_us());
-            (void) talk_send(&submission->talk, new_nodes(standing));
+            if (submission->hosts.count > 0) {
+                standing_change(submission);
+            } else {
+                (void) talk_send(&submission->talk, new_nodes(standing));
+            }
         }
     }
 }
@@ -163,11 +129,12 @@ static void end_when_idle(struct standing *standing)
 static void give_back(struct submission *submission)
 {
     struct standing *standing = submission->standing;
-    for (uint32_t i = 0; submission->slots && i < standing->hnp->plan.node_count; i++) {
+    for (uint32_t i = 0; i < submission->slot_count; i++) {
         standing->used[i] -= submission->slots[i];
     }
     free(submission->slots);
     submission->slots = NULL;
+    submission->slot_count = 0;
 }
 
 /* Its slots are free again; what is left of its daemons is ended. */
@@ -183,6 +150,7 @@ static void drop(struct submission *submission)
     standing->planner = standing->planner == submission ? NULL : standing->planner;
     talk_close(&submission->talk);
     strings_free(submission->env);
+    node_list_fini(&submission->hosts);
     free(submission);
 }
 
@@ -247,13 +215,37 @@ static int take_hello(struct submission *submission, opal_buffer_t *buffer)
     return status;
 }
 
+/* It waits for its turn like a job that is planned. */
+static int take_change(struct submission *submission, opal_buffer_t *buffer)
+{
+    uint8_t adds;
+    char *hosts = NULL, why[512] = "";
+    int status = proto_unpack(buffer, "cs", &adds, &hosts);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    status = node_list_parse(&submission->hosts, hosts, strlen(hosts), 0, 0, why, sizeof(why));
+    free(hosts);
+    if (status != ORTE_SUCCESS || submission->standing->ending) {
+        char text[600];
+        snprintf(text, sizeof(text), status == ORTE_SUCCESS ? "ends" : "does not take it: %s", why);
+        node_list_fini(&submission->hosts);
+        return refuse(submission, text);
+    }
+    submission->adds = adds;
+    submission->state = TALKS_WAITS;
+    loop_timer_stop(&submission->new_timer);
+    next_turn(submission->standing);
+    return ORTE_SUCCESS;
+}
+
 /* In place of what it had: ranks that it spawns take some, too. */
 static int take_slots(struct submission *submission, opal_buffer_t *buffer)
 {
     struct standing *standing = submission->standing;
     uint32_t count, *taken = NULL;
     int status = proto_unpack(buffer, "u", &count);
-    if (status == OPAL_SUCCESS && count != standing->hnp->plan.node_count) {
+    if (status == OPAL_SUCCESS && count > standing->hnp->plan.node_count) { /* some were added */
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     if (status == OPAL_SUCCESS) {
@@ -264,6 +256,7 @@ static int take_slots(struct submission *submission, opal_buffer_t *buffer)
     }
     give_back(submission);
     submission->slots = taken;
+    submission->slot_count = count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t room = UINT32_MAX - standing->used[i];
         taken[i] = taken[i] < room ? taken[i] : room;
@@ -305,8 +298,8 @@ static int take_start(struct submission *submission, opal_buffer_t *buffer)
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     if (status == OPAL_SUCCESS) {
-        uint32_t daemon = daemon_of(standing, node);
-        int sent = dvm_lives(&standing->hnp->dvm, daemon)
+        uint32_t daemon = standing_daemon(standing, node);
+        int sent = standing_offers(standing, node)
                        ? order_start(submission, daemon, vpid, text, size)
                        : ORTE_ERR_UNREACH;
         if (sent != ORTE_SUCCESS) {
@@ -334,6 +327,9 @@ static int heard(void *arg, uint8_t kind, opal_buffer_t *buffer)
     }
     if (kind == TALK_START && (state == TALKS_PLANS || state == TALKS_RUNS)) {
         return take_start(submission, buffer);
+    }
+    if (kind == TALK_CHANGE && state == TALKS_NEW) {
+        return take_change(submission, buffer);
     }
     if (kind == TALK_STOP && state == TALKS_NEW) {
         submission->state = TALKS_STOP;
@@ -450,24 +446,21 @@ static void lost(struct dvm_user *user, uint32_t vpid, const char *why)
     const char *node = hnp->dvm.daemons[vpid].node;
     if (why && !standing->used) {
         job_fail(&hnp->job, EXIT_RUNTIME, "lost the daemon of node %s: %s", node, why);
-    } else if (why && !standing->ending) {
+    } else if (why && !standing->ending && standing_has(standing, vpid)) {
         hnp_tell(hnp, "lost the daemon of node %s: %s; the DVM goes on without it", node, why);
     } else {
         end_when_idle(standing);
     }
 }
 
-/* Daemons are added for the spawns of a job, which this has not. */
 static int grows(struct dvm_user *user, uint32_t count)
 {
-    (void) user;
-    (void) count;
-    return ORTE_ERR_NOT_SUPPORTED;
+    return standing_grows(container_of(user, struct standing, user), count);
 }
 
 static void grown(struct dvm_user *user)
 {
-    (void) user;
+    standing_grown(container_of(user, struct standing, user));
 }
 
 static const struct dvm_user_ops user_ops = {
@@ -570,5 +563,6 @@ void standing_destroy(struct standing *standing)
     list_remove(&standing->user.link);
     free(standing->used);
     free(standing->hosted);
+    free(standing->added.nodes);
     free(standing);
 }

@@ -138,6 +138,47 @@ int job_plan_index(struct job_plan *plan)
     return done ? index_numbers(plan) : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
+/* Room for more nodes; those that there are move. */
+static int grow_room(struct job_plan *plan, size_t more)
+{
+    size_t count = plan->node_count + more;
+    struct map_node *nodes = calloc(count, sizeof(*nodes));
+    if (!nodes) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy(nodes, plan->nodes, plan->node_count * sizeof(*nodes));
+    free(plan->nodes);
+    plan->nodes = nodes;
+    return job_plan_index(plan);
+}
+
+int job_plan_add_nodes(struct job_plan *plan, const struct node_list *hosts, uint32_t *places)
+{
+    uint32_t before = plan->node_count;
+    int status = grow_room(plan, hosts->count);
+    for (size_t i = 0; i < hosts->count && status == ORTE_SUCCESS; i++) {
+        const struct node_request *host = &hosts->nodes[i];
+        struct map_node *node = find_node(plan, host->name);
+        if (!node) {
+            node = add_node(plan, strdup(host->name), host_is_local(host->name, plan->here));
+            status = node && name_user(node, host->user) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+        }
+        if (status == ORTE_SUCCESS) {
+            node->number = (uint32_t) (node - plan->nodes);
+            node->slots = host->slots ? host->slots : 1;
+            places[i] = node->number;
+        }
+    }
+    while (status != ORTE_SUCCESS && plan->node_count > before) {
+        struct map_node *node = &plan->nodes[--plan->node_count];
+        free(node->name);
+        free(node->user);
+        *node = (struct map_node){0};
+    }
+    int indexed = job_plan_index(plan);
+    return status == ORTE_SUCCESS ? indexed : status;
+}
+
 static int make_simulated(struct job_plan *plan, const struct run_request *request)
 {
     if (make_room(plan, request->simulate_nodes) != ORTE_SUCCESS) {

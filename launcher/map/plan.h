@@ -79,6 +79,11 @@ enum { LEVEL_NONE = LEVEL_NODE + 1 };
 unsigned job_plan_bind_level(const struct placement *placement);
 /* Nodes without ranks, of which no daemon is needed, become idle. */
 int job_plan_set_idle(struct job_plan *plan) KEEL_MUST_CHECK;
+/* Nodes that come later, behind those that there are; one that is there gets these slots. A host
+ * without a number of slots has one. places: room for hosts->count, set to where they are. No
+ * effect on failure, but for slots. The plan has no idle nodes. */
+int job_plan_add_nodes(struct job_plan *plan, const struct node_list *hosts,
+                       uint32_t *places) KEEL_MUST_CHECK;
 void job_plan_fini(struct job_plan *plan);
 
 /* The node that a host's name, or "+nK", stands for; NULL: none. */

@@ -137,6 +137,47 @@ int submitter_open(struct submitter **out, const char *file, uint32_t limit_s, c
     return ORTE_SUCCESS;
 }
 
+/* What the DVM says to a change. */
+static int take_change(opal_buffer_t *buffer, char *reason, size_t reason_size)
+{
+    uint8_t kind = 0;
+    char *why = NULL;
+    int status = proto_unpack(buffer, "c", &kind);
+    if (status == OPAL_SUCCESS && kind == TALK_CHANGED) {
+        return ORTE_SUCCESS;
+    }
+    status = status == OPAL_SUCCESS && kind == TALK_OVER ? proto_unpack(buffer, "s", &why)
+                                                         : ORTE_ERR_BAD_PARAM;
+    snprintf(reason, reason_size, "the DVM %s",
+             status == OPAL_SUCCESS ? why : "has given an answer that makes no sense");
+    free(why);
+    return ORTE_ERR_PERM;
+}
+
+int submitter_change(const char *file, bool adds, const char *hosts, uint64_t limit_us,
+                     char *reason, size_t reason_size)
+{
+    struct talk talk;
+    opal_buffer_t *answer = NULL;
+    int fd = contact_connect(contact_file(file), reason, reason_size);
+    if (fd < 0) {
+        return ORTE_ERR_CONNECTION_FAILED;
+    }
+    talk_open(&talk, fd);
+    int status = talk_send(&talk, proto_new(TALK_CHANGE, "cs", (uint8_t) adds, hosts))
+                     ? talk_wait(&talk, clock_us() + limit_us, &answer)
+                     : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS) {
+        status = take_change(answer, reason, reason_size);
+        OBJ_RELEASE(answer);
+    } else {
+        snprintf(reason, reason_size, "%s: the DVM does not answer: %s", file,
+                 opal_strerror(status));
+    }
+    talk_close(&talk);
+    return status;
+}
+
 int submitter_stop(const char *file, uint64_t limit_us, char *reason, size_t reason_size)
 {
     struct talk talk;

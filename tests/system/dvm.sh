@@ -280,11 +280,82 @@ EOF
     ok "as does the job that ran" is_alive "$held"
     kill -TERM "$held"
     wait "$held" 2>/dev/null
-    for words in "" "--uri" "--stop" "--uri $uri true" "--uri $uri -n 2" "--uri $uri --no-such" "--stop $uri --host a"; do
+    for words in "" "--uri" "--stop" "--uri $uri true" "--uri $uri -n 2" "--uri $uri --no-such" "--stop $uri --host a" \
+        "--add-host a" "--uri $uri --add-host a --host b" "--uri $uri --add-host"; do
         # shellcheck disable=SC2086
         run_limited 20 "$dvm" $words
         is "keel-dvm $words: exit code" 2 "$code"
     done
+}
+
+# --- nodes that come and go ---
+
+# changes WORDS...: of a DVM that stands
+changes()
+{
+    run_limited 60 "$dvm" --uri "$uri" "$@"
+}
+
+# The nodes of a job's ranks, without -n: all that are free.
+nodes()
+{
+    # shellcheck disable=SC2016
+    run_limited 20 "$keelrun" --dvm "$uri" sh -c 'echo $KEEL_NODE'
+    sort "$work/out" | xargs
+}
+
+hosts()
+{
+    changes --add-host extra:2,more
+    is "hosts are added: exit code" 0 "$code"
+    is "hosts are added: jobs have them" "extra extra more node0 node1 node2 node3" "$(nodes)"
+    changes --add-host next,extra
+    is "a host that is there: exit code" 125 "$code"
+    like "a host that is there: why" "$work/err" '^keel-dvm: the DVM has host extra already$'
+    changes --add-host next:x
+    like "a host that is none" "$work/err" "^keel-dvm: the DVM does not take it: 'next:x': "
+
+    "$keelrun" --dvm "$uri" --host extra:1,node0 sh -c 'echo here; exec sleep 120' >"$work/busy" 2>&1 </dev/null &
+    held=$!
+    started+=("$held")
+    ok "a job on an added host" wait_for 20 has_lines "$work/busy" 2
+    changes --remove-host more,extra
+    is "a host with ranks is not removed: exit code" 125 "$code"
+    like "a host with ranks is not removed: why" "$work/err" '^keel-dvm: the DVM has 1 rank of jobs on host extra$'
+    is "nor are the others" "extra more node1 node2 node3" "$(nodes)"
+    changes --remove-host more
+    is "a host without ranks is removed, while jobs run" 0 "$code"
+    ok "the job goes on" is_alive "$held"
+    kill -TERM "$held"
+    wait "$held" 2>/dev/null
+    changes --remove-host extra,none
+    like "a host that is not there" "$work/err" '^keel-dvm: the DVM has no host none$'
+    changes --remove-host extra
+    is "hosts are removed" "0 node0 node1 node2 node3" "$code $(nodes)"
+    ok "their daemons end" wait_for 20 has_keelds "$standing"
+    is "the DVM misses none of them" "" "$(grep 'lost the daemon' "$work/dvm.err")"
+}
+
+hosts_by_agent()
+{
+    cat >"$work/agent" <<'END'
+#!/bin/bash
+[ "$1" != bad ] || { echo "no way to $1" >&2; exit 255; }
+shift
+exec "$@"
+END
+    chmod +x "$work/agent"
+    rm -f "$uri" # of the one that was killed
+    stand --mca plm_rsh_agent "$work/agent" --host one
+    changes --add-host two,bad
+    is "a host without a daemon: exit code" 125 "$code"
+    like "a host without a daemon: why" "$work/err" '^keel-dvm: the DVM has no daemon on node bad: .*no way to bad'
+    is "the other is there" "one two" "$(nodes)"
+    changes --remove-host two
+    changes --add-host two:2
+    is "one that comes back" "0 one two two" "$code $(nodes)"
+    run_limited 60 "$dvm" --stop "$uri"
+    fell "hosts by an agent"
 }
 
 # The jobs that had ranks on a node that is lost end, and the rest go on.
@@ -373,6 +444,8 @@ spawned
 at_a_time
 interrupted_wait
 bad_input
+hosts
 lost_node
 ends
+hosts_by_agent
 finish

@@ -1,0 +1,64 @@
+/* A standing DVM, to its own files. */
+#ifndef LAUNCHER_HEAD_STANDING_PARTS_H
+#define LAUNCHER_HEAD_STANDING_PARTS_H
+
+#include <launcher/head/hnp.h>
+#include <launcher/head/standing.h>
+#include <launcher/request/nodes/nodes.h>
+#include <launcher/standing/talk.h>
+
+/* In this order; STOP is that of keel-dvm --stop. */
+enum submission_state { TALKS_NEW, TALKS_WAITS, TALKS_PLANS, TALKS_RUNS, TALKS_STOP };
+
+/* A keelrun, with its job. */
+struct submission {
+    struct list link;
+    struct standing *standing;
+    struct talk talk;
+    enum submission_state state;
+    struct loop_timer new_timer; /* in TALKS_NEW */
+    uint64_t job;
+    uint32_t mask;   /* its umask */
+    char **env;      /* owned: its environment */
+    uint32_t *slots; /* owned, by node: what it has taken; NULL: nothing yet */
+    uint32_t slot_count;
+    struct node_list hosts; /* to be added or removed; empty: this is a job */
+    bool adds;
+    bool hosted; /* daemons were started for it */
+};
+
+struct standing {
+    struct hnp *hnp;
+    struct dvm_user user;
+    int listener;
+    struct loop_io listener_io;
+    struct loop_timer pause_timer; /* no descriptor is left: the listener is not watched */
+    struct list submissions;
+    struct submission *planner; /* of them, TALKS_PLANS; NULL: none */
+    struct loop_timer plan_timer, end_timer;
+    uint64_t last_job;
+    uint32_t *used;        /* owned, by node */
+    uint32_t *hosted;      /* owned, by vpid: how many daemons of jobs run there */
+    struct node_set added; /* that are being added */
+    bool ending;
+};
+
+static inline uint32_t standing_daemon(const struct standing *standing, uint32_t node)
+{
+    return standing->hnp->daemon_of_node[node];
+}
+
+/* It has a daemon, and was not removed. */
+bool standing_offers(const struct standing *standing, uint32_t node);
+
+/* standing_hosts.c: nodes that are added and removed */
+/* What this keel-dvm asks for, whose turn it is. It is answered when that is done. */
+void standing_change(struct submission *submission);
+/* There will be so many daemons. */
+int standing_grows(struct standing *standing, uint32_t count) KEEL_MUST_CHECK;
+/* Those that were added are there, or lost. */
+void standing_grown(struct standing *standing);
+/* Is it the daemon of a node that was not removed, and is not being added? */
+bool standing_has(const struct standing *standing, uint32_t vpid);
+
+#endif
