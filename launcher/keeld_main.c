@@ -70,9 +70,10 @@ static bool is_below(const struct daemon *daemon, uint32_t vpid)
 
 /* The parent's link is the lifeline. Without it the HNP's is, until another parent is linked. A
  * child's end is the HNP's business. */
-static void link_changed(void *arg, uint32_t vpid, const char *why)
+static void link_changed(void *arg, uint32_t vpid, const char *why, bool closed)
 {
     struct keeld *keeld = arg;
+    (void) closed;
     struct daemon *daemon = keeld->daemon;
     if (!daemon) {
         return;

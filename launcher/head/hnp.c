@@ -286,10 +286,10 @@ static void agent_exited(void *arg, uint32_t id, int wait_status)
     plm_agent_exited(&hnp->plm, id, wait_status);
 }
 
-static void link_changed(void *arg, uint32_t vpid, const char *why)
+static void link_changed(void *arg, uint32_t vpid, const char *why, bool closed)
 {
     struct hnp *hnp = arg;
-    if (why && vpid < hnp->dvm.count && dvm_needs_link(&hnp->dvm, vpid)) {
+    if (why && vpid < hnp->dvm.count && dvm_needs_link(&hnp->dvm, vpid, closed)) {
         dvm_lost(&hnp->dvm, vpid, why, clock_us());
     }
 }

@@ -161,8 +161,8 @@ bool dvm_grows(const struct dvm *dvm);
 
 /* dvm_loss.c: those that are lost */
 void dvm_lost(struct dvm *dvm, uint32_t vpid, const char *why, uint64_t now_us);
-/* Is it lost when this process's link to it is down? */
-bool dvm_needs_link(const struct dvm *dvm, uint32_t vpid);
+/* Is it lost when this process's link to it is down? closed: by one of its ends. */
+bool dvm_needs_link(const struct dvm *dvm, uint32_t vpid, bool closed);
 /* A resource manager says how it has ended, which is why others end. */
 void dvm_said(struct dvm *dvm, uint32_t vpid, const char *how);
 /* One that has ended by its word, and is not lost yet. 0: none. */

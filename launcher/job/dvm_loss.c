@@ -178,12 +178,13 @@ void dvm_lost(struct dvm *dvm, uint32_t vpid, const char *why, uint64_t now_us)
     dvm_take_daemon(dvm, vpid, event);
 }
 
-/* Only my children in the tree keep a link to me; the others give theirs up when they are wired. A
- * daemon that has not called home yet tries again. */
-bool dvm_needs_link(const struct dvm *dvm, uint32_t vpid)
+/* Only my children in the tree keep a link to me; the others close theirs when they are linked to
+ * their parents, which may be before they say so. A daemon that has not called home yet tries
+ * again. */
+bool dvm_needs_link(const struct dvm *dvm, uint32_t vpid, bool closed)
 {
-    bool child = dvm->ops->parent(dvm->arg, vpid) == 0;
-    bool unwired = dvm->phase < DVM_WIRING || (dvm->daemons[vpid].state == DAEMON_HOME &&
-                                               dvm_grows(dvm) && dvm->phase < DVM_JOINING);
-    return dvm->daemons[vpid].state != DAEMON_STARTING && (child || unwired);
+    bool links = dvm->phase == DVM_WIRING || dvm->phase == DVM_JOINING;
+    uint8_t state = dvm->daemons[vpid].state;
+    return (state != DAEMON_STARTING && dvm->ops->parent(dvm->arg, vpid) == 0) ||
+           (state == DAEMON_HOME && !(links && closed));
 }

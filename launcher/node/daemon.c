@@ -351,7 +351,8 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
              status == ORTE_ERR_TIMEOUT ? "it has not answered for too long over " : "",
              daemon->node, is_tcp ? " (" : "", is_tcp ? peer->address : "", is_tcp ? ")" : "",
              status == ORTE_ERR_TIMEOUT ? "" : " broke");
-    daemon->ops->link(daemon->arg, peer->name.vpid, status == ORTE_SUCCESS ? NULL : why);
+    daemon->ops->link(daemon->arg, peer->name.vpid, status == ORTE_SUCCESS ? NULL : why,
+                      status == ORTE_ERR_NOT_AVAILABLE);
 }
 
 static void silence_changed(void *arg, const struct oob_peer *peer, bool is_silent)

@@ -107,7 +107,8 @@ int rml_route_job(struct rml *rml, orte_jobid_t job, uint32_t size,
  * them. */
 int rml_route_whole_job(struct rml *rml, orte_jobid_t job, uint32_t daemon) KEEL_MUST_CHECK;
 /* changed is called on the loop when a link to a peer comes up (status ORTE_SUCCESS) or goes down
- * (< 0). At most 8 watchers; NULL ends those with this arg, or all when that is NULL too. */
+ * (< 0; ORTE_ERR_NOT_AVAILABLE: one of its ends has closed it). At most 8 watchers; NULL ends those
+ * with this arg, or all when that is NULL too. */
 void rml_watch_links(struct rml *rml,
                      void (*changed)(void *arg, const struct oob_peer *peer, int status),
                      void *arg);

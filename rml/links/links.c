@@ -471,7 +471,7 @@ void rml_link_is_down(struct rml *rml, struct rml_peer *peer, const struct oob_p
     rml_fail_frames(&frames, ORTE_ERR_COMM_FAILURE);
     log_debug(LOG_RML, "the link to %s is down: %s", ORTE_NAME_PRINT(&info->name),
               opal_strerror(status));
-    tell_watchers(rml, info, status < 0 ? status : ORTE_ERR_COMM_FAILURE);
+    tell_watchers(rml, info, status < 0 ? status : ORTE_ERR_NOT_AVAILABLE);
 }
 
 static void on_down(void *arg, struct oob_link *link, int status)

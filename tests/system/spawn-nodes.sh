@@ -113,7 +113,7 @@ like "a daemon that never comes: the reason" err \
     '^keelrun: rank 0: MPI_Comm_spawn is refused: node gamma: its daemon has not called home within 2 s'
 echo 'export KEEL_MCA_fault=launcher.launch:kill' >host_gamma
 for radix in 64 1; do
-    parent "${by_agent[@]}" --mca routed_radix $radix --mca plm_start_timeout_s 5 -- "$on; spawn_on 2; spawn_on 1 beta"
+    parent "${by_agent[@]}" --mca routed_radix $radix --mca plm_start_timeout_s 600 -- "$on; spawn_on 2; spawn_on 1 beta"
     is "a daemon that is killed while it joins, radix $radix" "0 $refused $done_well beta:1" \
         "$code $(grep ^cmd out | xargs) $(children)"
     like "a daemon that is killed while it joins, radix $radix: the reason names it" err \

@@ -32,6 +32,7 @@ static void changed(void *arg, const struct oob_peer *peer, int status)
 {
     struct node *node = arg;
     (void) peer;
+    node->link_status = status;
     sem_post(status == ORTE_SUCCESS ? &node->ups : &node->downs);
 }
 

@@ -19,6 +19,7 @@ struct node {
     char *contact; /* of its listener; NULL: none */
     sem_t ups;     /* posted for each link that comes up */
     sem_t downs;
+    int link_status; /* of the last one that came up or went down */
 };
 
 enum node_kind { NODE_DAEMON, NODE_DAEMON_TCP, NODE_RANK };

@@ -644,6 +644,7 @@ START_TEST(disconnecting)
     orte_process_name_t rank = b.name;
     node_on_loop(&daemons[0], disconnect, &rank);
     wait_sem(&b.downs);
+    ck_assert_int_eq(b.link_status, ORTE_ERR_NOT_AVAILABLE);
     ck_assert_int_eq(send_number(&b, &a, TAG, 1), ORTE_ERR_COMM_FAILURE);
     close_all();
 }

@@ -12,6 +12,18 @@ enum { TOGETHER_US = 2000, NOTICE_US = 300000, AGAIN_US = 300000, RANKS_MAX = 12
 
 /* --- daemons --- */
 
+/* The head's own link to it breaks, or is closed: is it lost? */
+static bool is_needed(struct launch *launch, uint32_t vpid, bool closed)
+{
+    bool needs = dvm_needs_link(&launch->dvm, vpid, closed);
+    if (needs != rules_needs_link(&launch->rules, vpid, closed)) {
+        launch_violated(launch, "the link to %u is %s when it is %s", vpid,
+                        needs ? "needed" : "not needed", closed ? "closed" : "broken");
+    }
+    return needs;
+}
+
+/* Its parent notices, once it is linked to that, and until then the head. */
 static void notice(struct launch *launch, uint32_t vpid)
 {
     bool child = launch_parent(launch->rules.radix, launch->forgotten, vpid) == 0;
@@ -21,14 +33,9 @@ static void notice(struct launch *launch, uint32_t vpid)
     if (launch->without == LAUNCH_NO_LOSS_AT_THE_END && launch->jobs[0].job.phase == JOB_DRAINING) {
         return;
     }
-    if (child && vpid > 0) {
-        bool needs = dvm_needs_link(&launch->dvm, vpid);
-        if (needs != rules_needs_link(&launch->rules, vpid)) {
-            launch_violated(launch, "the link to %u is %s", vpid, needs ? "needed" : "not needed");
-        }
-        if (!needs) {
-            return;
-        }
+    bool own = child || (launch->rules.home[vpid] && !launch->rules.wired[vpid]);
+    if (own && vpid > 0 && !is_needed(launch, vpid, false)) {
+        return;
     }
     dvm_lost(&launch->dvm, vpid, GONE, launch->queue.now);
     rules_lost(&launch->rules, vpid, GONE);
@@ -109,6 +116,7 @@ static void daemon_event(struct launch *launch, enum launch_event event, uint32_
         break;
     case ON_WIRED:
         if (launch->alive[vpid]) {
+            (void) is_needed(launch, vpid, true); /* it has closed its link home */
             dvm_wired(dvm, vpid);
             rules_wired(&launch->rules, vpid);
         }

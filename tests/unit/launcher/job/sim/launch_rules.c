@@ -589,12 +589,13 @@ void rules_wired(struct rules *rules, uint32_t vpid)
     look(rules);
 }
 
-bool rules_needs_link(const struct rules *rules, uint32_t vpid)
+bool rules_needs_link(const struct rules *rules, uint32_t vpid, bool closed)
 {
-    bool starting = !rules->home[vpid] && rules->lost[vpid] == RULES_LIVES;
-    bool added = rules->growing && !rules->joining && !rules->closed && rules->home[vpid] &&
-                 !rules->wired[vpid] && rules->lost[vpid] == RULES_LIVES;
-    return !starting && (parent_of(rules, vpid) == 0 || (!rules->known && !rules->closed) || added);
+    bool lives = rules->lost[vpid] == RULES_LIVES;
+    bool wiring = rules->known && !rules->stands, joining = rules->growing && rules->joining;
+    bool unlinked = rules->home[vpid] && !rules->wired[vpid] && lives;
+    bool child = (rules->home[vpid] || !lives) && parent_of(rules, vpid) == 0;
+    return child || (unlinked && !(closed && !rules->closed && (wiring || joining)));
 }
 
 void rules_grow(struct rules *rules, uint32_t count)

@@ -84,7 +84,7 @@ void rules_grow(struct rules *rules, uint32_t count);
 void rules_has_grown(struct rules *rules, uint32_t vpid);
 /* Ranks are added there. */
 void rules_join_daemon(struct rules *rules, uint32_t job, uint32_t vpid);
-bool rules_needs_link(const struct rules *rules, uint32_t vpid);
+bool rules_needs_link(const struct rules *rules, uint32_t vpid, bool closed);
 void rules_lost(struct rules *rules, uint32_t vpid, const char *why);
 void rules_explained(struct rules *rules);
 void rules_fail(struct rules *rules, uint32_t job, int code, const char *text);
