@@ -3,7 +3,9 @@
 #include <bootstrap/backend.h>
 
 #include <base/data/clock.h>
+#include <base/loop/handover.h>
 #include <base/settings/param.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -125,5 +127,41 @@ int backend_publish_own(struct backend *backend)
     if (status == ORTE_SUCCESS) {
         blob_fini(&backend->pending);
     }
+    return status;
+}
+
+int backend_fence_alone(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg),
+                        void *arg)
+{
+    (void) deadline_us, (void) poll, (void) arg;
+    return backend_publish_own(backend);
+}
+
+void backend_fetch_nothing(struct backend *backend, uint32_t rank, const char *key,
+                           keel_card_fn done, void *arg)
+{
+    (void) backend, (void) rank, (void) key;
+    done(arg, ORTE_ERR_NOT_FOUND, NULL, 0);
+}
+
+static void connected(void *arg, int status, const char *reason)
+{
+    handover_give(arg, status, reason);
+}
+
+int backend_connect(struct rml *rml, const char *contact, enum oob_key key, uint64_t limit_us,
+                    const char *whom, char *reason, size_t reason_size)
+{
+    struct handover handover;
+    handover_init(&handover);
+    int status = rml_connect(rml, contact, key, limit_us, connected, &handover);
+    if (status == ORTE_SUCCESS) {
+        status = handover_take(&handover, 0); /* the connect has its limit, or each address has */
+    }
+    if (status != ORTE_SUCCESS) {
+        snprintf(reason, reason_size, "no link to %s %s: %s%s%s", whom, contact,
+                 opal_strerror(status), handover.reason[0] ? ": " : "", handover.reason);
+    }
+    handover_fini(&handover);
     return status;
 }

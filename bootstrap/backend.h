@@ -68,5 +68,15 @@ int backend_peek_card(struct backend *backend, uint32_t rank, const char *key, c
                       size_t *size) KEEL_MUST_CHECK;
 /* A fence has published my cards: they are known here like everybody else's. */
 int backend_publish_own(struct backend *backend) KEEL_MUST_CHECK;
+/* The operations of one that is alone: a fence with itself, and nobody who has cards. */
+int backend_fence_alone(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg),
+                        void *arg);
+void backend_fetch_nothing(struct backend *backend, uint32_t rank, const char *key,
+                           keel_card_fn done, void *arg);
+/* Blocks until there is a link; limit_us as for rml_connect. reason begins "no link to WHOM
+ * CONTACT".
+ */
+int backend_connect(struct rml *rml, const char *contact, enum oob_key key, uint64_t limit_us,
+                    const char *whom, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 
 #endif

@@ -2,7 +2,6 @@
  * rank. */
 #include <config.h>
 
-#include <base/loop/handover.h>
 #include <bootstrap/backend.h>
 #include <bootstrap/look.h>
 #include <wireup/proto.h>
@@ -315,11 +314,6 @@ static const struct backend_ops native_ops = {
 
 /* --- joining --- */
 
-static void connected(void *arg, int status, const char *reason)
-{
-    handover_give(arg, status, reason);
-}
-
 /* On the loop. The news goes through the queue of messages, so that it comes after what the daemon
  * said before, in the application's thread. */
 static void link_changed(void *arg, const struct oob_peer *peer, int status)
@@ -334,23 +328,6 @@ static void link_changed(void *arg, const struct oob_peer *peer, int status)
                  proto_new(CLIENT_LOST, "")) != ORTE_SUCCESS) {
         log_error(LOG_BOOTSTRAP, "no memory to say that the daemon is gone");
     }
-}
-
-static int connect_daemon(struct rml *rml, const char *contact, char *reason, size_t reason_size)
-{
-    struct handover handover;
-    handover_init(&handover);
-    int status =
-        rml_connect(rml, contact, OOB_KEY_PEERCRED, backend_timeout_us(), connected, &handover);
-    if (status == ORTE_SUCCESS) {
-        status = handover_take(&handover, 0); /* the connect has its limit */
-    }
-    if (status != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "no link to the daemon %s: %s%s%s", contact,
-                 opal_strerror(status), handover.reason[0] ? ": " : "", handover.reason);
-    }
-    handover_fini(&handover);
-    return status;
 }
 
 static int say_hello(struct native *native, const struct self *self, uint64_t deadline_us,
@@ -395,7 +372,8 @@ int native_create(struct backend **out, struct rml *rml, const struct self *self
     rml_watch_links(rml, link_changed, native);
     rml_route_default(rml, &native->daemon); /* before the link: questions come with it */
     uint64_t deadline_us = clock_us() + backend_timeout_us(); /* for both */
-    status = connect_daemon(rml, self->daemon, reason, reason_size);
+    status = backend_connect(rml, self->daemon, OOB_KEY_PEERCRED, backend_timeout_us(),
+                             "the daemon", reason, reason_size);
     if (status != ORTE_SUCCESS) {
         goto undo;
     }

@@ -5,24 +5,6 @@
 
 #include <stdlib.h>
 
-static int singleton_fence(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg),
-                           void *arg)
-{
-    (void) deadline_us;
-    (void) poll;
-    (void) arg;
-    return backend_publish_own(backend);
-}
-
-static void singleton_fetch(struct backend *backend, uint32_t rank, const char *key,
-                            keel_card_fn done, void *arg)
-{
-    (void) backend;
-    (void) rank;
-    (void) key;
-    done(arg, ORTE_ERR_NOT_FOUND, NULL, 0);
-}
-
 static void singleton_abort(struct backend *backend, int status, const char *reason)
 {
     (void) backend; /* nobody to tell: keel_abort logs the reason and exits */
@@ -38,8 +20,8 @@ static void singleton_leave(struct backend *backend)
 
 static const struct backend_ops singleton_ops = {
     .name = "singleton",
-    .fence = singleton_fence,
-    .fetch = singleton_fetch,
+    .fence = backend_fence_alone,
+    .fetch = backend_fetch_nothing,
     .abort = singleton_abort,
     .leave = singleton_leave,
 };

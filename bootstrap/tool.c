@@ -144,11 +144,6 @@ void tool_door_close(struct tool_door *door)
 
 /* --- a link to the HNP --- */
 
-static void connected(void *arg, int status, const char *reason)
-{
-    handover_give(arg, status, reason);
-}
-
 struct key_call {
     struct rml *rml;
     const uint8_t *key;
@@ -164,27 +159,15 @@ static int set_key(void *arg)
 static int connect_hnp(struct rml *rml, struct loop *loop, const struct tool_door *door,
                        char *reason, size_t reason_size)
 {
-    struct handover handover;
     struct key_call key = {rml, door->key};
     int status = handover_call(loop, set_key, &key);
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    handover_init(&handover);
     rml_route_default(rml, &door->hnp); /* before the link: questions come with it */
-    status = rml_connect(rml, door->contact, OOB_KEY_TOOL, 0, connected, &handover);
-    if (status == ORTE_SUCCESS) {
-        status = handover_take(&handover, 0); /* the OOB has a deadline for each address */
-    }
-    if (status == ORTE_ERR_CONNECTION_FAILED) {
-        status = ORTE_ERR_UNREACH;
-    }
-    if (status != ORTE_SUCCESS) {
-        snprintf(reason, reason_size, "no link to keelrun at %s: %s%s%s", door->contact,
-                 opal_strerror(status), handover.reason[0] ? ": " : "", handover.reason);
-    }
-    handover_fini(&handover);
-    return status;
+    status =
+        backend_connect(rml, door->contact, OOB_KEY_TOOL, 0, "keelrun at", reason, reason_size);
+    return status == ORTE_ERR_CONNECTION_FAILED ? ORTE_ERR_UNREACH : status;
 }
 
 /* --- a guest: the RML by which a name is asked for --- */
@@ -424,25 +407,6 @@ int tool_look(struct backend *backend, bool stacks, uint64_t limit_us, const str
     return status;
 }
 
-/* A tool's fence is with itself. */
-static int tool_fence(struct backend *backend, uint64_t deadline_us, int (*poll)(void *arg),
-                      void *arg)
-{
-    (void) deadline_us;
-    (void) poll;
-    (void) arg;
-    return backend_publish_own(backend);
-}
-
-static void tool_fetch(struct backend *backend, uint32_t rank, const char *key, keel_card_fn done,
-                       void *arg)
-{
-    (void) backend;
-    (void) rank;
-    (void) key;
-    done(arg, ORTE_ERR_NOT_FOUND, NULL, 0);
-}
-
 /* The job that it visits goes on. */
 static void tool_abort(struct backend *backend, int status, const char *reason)
 {
@@ -462,8 +426,8 @@ static void tool_leave(struct backend *backend)
 
 static const struct backend_ops tool_ops = {
     .name = "tool",
-    .fence = tool_fence,
-    .fetch = tool_fetch,
+    .fence = backend_fence_alone,
+    .fetch = backend_fetch_nothing,
     .abort = tool_abort,
     .leave = tool_leave,
 };
