@@ -14,7 +14,7 @@ libbase_la_SOURCES += base/data/bytes.c base/data/bytes.h base/data/clock.h base
 
 # Text that need not be trusted.
 libbase_la_SOURCES += base/text/await.c base/text/await.h base/text/json.c base/text/json.h base/text/number.c base/text/number.h base/text/reason.c base/text/reason.h \
-	base/text/text_file.c base/text/text_file.h base/text/words.c base/text/words.h
+	base/text/sysfile.c base/text/sysfile.h base/text/text_file.c base/text/text_file.h base/text/words.c base/text/words.h
 
 # What the public types do.
 libbase_la_SOURCES += base/types/bitmap.c base/types/convertor.c base/types/dss.h \
@@ -49,7 +49,7 @@ libbase_la_SOURCES += base/net/linkwatch.c base/net/linkwatch.h base/net/netif.c
 libbase_la_SOURCES += base/host/barrier.c base/host/barrier.h base/host/cgroup.c base/host/cgroup.h base/host/corefile.c base/host/corefile.h base/host/hostname.c \
 	base/host/hostname.h base/host/leftovers.c base/host/leftovers.h base/host/paths.c \
 	base/host/paths.h base/host/procstat.c base/host/procstat.h base/host/pty.c base/host/pty.h \
-	base/host/session.c base/host/session.h base/host/sysfile.c base/host/sysfile.h base/host/topo.c base/host/topo.h base/host/topo_module.h \
+	base/host/session.c base/host/session.h base/host/topo.c base/host/topo.h base/host/topo_module.h \
 	base/host/topo_text.c
 
 # What needs hwloc, loaded by the first process that asks for cores.

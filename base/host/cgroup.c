@@ -1,8 +1,8 @@
 #include <config.h>
 
 #include <base/host/cgroup.h>
-#include <errno.h>
-#include <fcntl.h>
+
+#include <base/text/sysfile.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,34 +173,11 @@ uint64_t cgroup_parse_oom_kills(const char *text)
     return 0;
 }
 
-/* The file's beginning, at most size - 1 bytes, as a text. false: it cannot be read. */
-static bool read_text(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t got = 0;
-    if (fd < 0) {
-        return false;
-    }
-    while (got < size - 1) {
-        ssize_t part = read(fd, text + got, size - 1 - got);
-        if (part < 0 && errno == EINTR) {
-            continue;
-        }
-        if (part <= 0) {
-            break;
-        }
-        got += (size_t) part;
-    }
-    close(fd);
-    text[got] = '\0';
-    return got > 0;
-}
-
 static bool read_in(const char *folder, const char *name, char *text, size_t size)
 {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return read_text(path, text, size);
+    return sysfile_text(path, text, size);
 }
 
 /* What one group allows; UINT64_MAX: it sets no limit. */
@@ -264,7 +241,7 @@ static bool find_mount(const struct kind *kind, enum cgroup_version version, cha
                        char *point, size_t size)
 {
     char *text = malloc(TEXT_MAX);
-    bool found = text && read_text("/proc/self/mountinfo", text, TEXT_MAX) &&
+    bool found = text && sysfile_text("/proc/self/mountinfo", text, TEXT_MAX) &&
                  cgroup_parse_mount(text, version, kind->controller, root, point, size);
     free(text);
     return found;
@@ -312,7 +289,7 @@ static uint64_t version_limit(const char *groups, const struct kind *kind,
 static uint64_t least_limit(const struct kind *kind)
 {
     char groups[16 * 1024];
-    if (!read_text("/proc/self/cgroup", groups, sizeof(groups))) {
+    if (!sysfile_text("/proc/self/cgroup", groups, sizeof(groups))) {
         return UINT64_MAX;
     }
     uint64_t v1 = version_limit(groups, kind, CGROUP_V1);
@@ -345,7 +322,7 @@ static uint64_t version_oom_kills(const char *groups, enum cgroup_version versio
 uint64_t cgroup_oom_kills(void)
 {
     char groups[16 * 1024];
-    if (!read_text("/proc/self/cgroup", groups, sizeof(groups))) {
+    if (!sysfile_text("/proc/self/cgroup", groups, sizeof(groups))) {
         return 0;
     }
     return version_oom_kills(groups, CGROUP_V1) + version_oom_kills(groups, CGROUP_V2);

@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <base/host/corefile.h>
-#include <base/host/sysfile.h>
+#include <base/text/sysfile.h>
 
 #include <errno.h>
 #include <glob.h>

@@ -2,7 +2,7 @@
 
 #include <base/host/procstat.h>
 
-#include <fcntl.h>
+#include <base/text/sysfile.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,13 +18,7 @@ bool procstat_read(struct procstat *stat, pid_t process, pid_t thread)
     } else {
         snprintf(path, sizeof(path), "/proc/%d/stat", (int) process);
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t size = read(fd, line, sizeof(line) - 1);
-    close(fd);
-    line[size > 0 ? size : 0] = '\0';
+    (void) sysfile_text(path, line, sizeof(line));
     const char *name_end = strrchr(line, ')'); /* the name may hold anything */
     uint64_t user, system, pages;
     if (!name_end ||

@@ -2,10 +2,10 @@
 
 #include <base/host/cgroup.h>
 #include <base/host/paths.h>
-#include <base/host/sysfile.h>
 #include <base/host/topo.h>
 #include <base/host/topo_module.h>
 #include <base/text/number.h>
+#include <base/text/sysfile.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>

@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 #include <base/net/netif.h>
 #include <base/settings/param.h>
+#include <base/text/sysfile.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -220,15 +220,10 @@ static int64_t read_number(const char *name, const char *what, int64_t least, in
     char path[80], text[24];
     int64_t number;
     snprintf(path, sizeof(path), "/sys/class/net/%.15s/%s", name, what);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return none;
-    }
-    ssize_t got = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return param_parse_int(text, false, least, INT32_MAX, &number) == ORTE_SUCCESS ? number : none;
+    return sysfile_line(path, text, sizeof(text)) &&
+                   param_parse_int(text, false, least, INT32_MAX, &number) == ORTE_SUCCESS
+               ? number
+               : none;
 }
 
 /* From the socket's own network namespace; /sys may show another one's. */

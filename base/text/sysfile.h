@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first line of a small file, without its end, cut where text is full. False: it cannot be read
- * or is empty, and text is "". size at least 1. Any thread may call it. */
+/* A file's text, cut where text is full. False: it cannot be read or is empty, and text is "". size
+ * at least 1. Any thread may call it. */
+bool sysfile_text(const char *path, char *text, size_t size);
+/* Its first line, without its end. */
 bool sysfile_line(const char *path, char *text, size_t size);
 
 #endif

@@ -4,11 +4,10 @@
 #include <base/data/le.h>
 #include <base/host/topo.h>
 #include <base/net/pairing.h>
+#include <base/text/sysfile.h>
 #include <btl/peers/netcard.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { HEAD = 16, ENTRY = 36, LOOPBACK_MBPS = 16000 };
 
@@ -143,12 +142,8 @@ uint64_t netcard_netstack(void)
     char boot[64] = "";
     struct stat space = {0};
 
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t got = read(fd, boot, sizeof(boot));
-        (void) got; /* without it the namespace alone decides */
-        close(fd);
-    }
+    /* Without it the namespace alone decides. */
+    (void) sysfile_text("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
     (void) stat("/proc/self/ns/net", &space);
     crypto_hash_begin(&hash);
     crypto_hash_update(&hash, boot, sizeof(boot));
