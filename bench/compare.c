@@ -192,14 +192,6 @@ static double figure_of(enum kind kind, double seconds, size_t bytes)
     }
 }
 
-static void note(struct bench *bench, const struct probe *probe, size_t bytes, const char *reason)
-{
-    char text[sizeof(bench->rounds.reasons[0])];
-    snprintf(text, sizeof(text), "%s, %s, %zu B: %.200s", probe->name, metrics[probe->metric].name,
-             bytes, reason);
-    rounds_note(&bench->rounds, text);
-}
-
 static void measure(struct bench *bench, const struct probe *probe, size_t bytes, struct cell *cell)
 {
     struct machine_use before;
@@ -214,7 +206,8 @@ static void measure(struct bench *bench, const struct probe *probe, size_t bytes
         snprintf(run.reason, sizeof(run.reason), "it printed no figure");
     }
     if (run.end != RUN_PASSED) {
-        note(bench, probe, bytes, run.reason);
+        rounds_note(&bench->rounds, "%s, %s, %zu B: %.200s", probe->name,
+                    metrics[probe->metric].name, bytes, run.reason);
         return;
     }
     series_add(&cell->figures, figure_of(metrics[probe->metric].kind, seconds, bytes));

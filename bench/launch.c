@@ -118,15 +118,6 @@ static bool is_measured(const struct bench *bench, const struct subject *subject
 
 /* --- runs --- */
 
-static void note(struct bench *bench, const struct subject *subject, unsigned ranks,
-                 enum launcher launcher, const char *reason)
-{
-    char text[sizeof(bench->rounds.reasons[0])];
-    snprintf(text, sizeof(text), "%s, %s, %u ranks: %.200s", names[launcher], subject->name, ranks,
-             reason);
-    rounds_note(&bench->rounds, text);
-}
-
 static void run_launcher(struct bench *bench, const struct subject *subject, unsigned ranks,
                          enum launcher launcher, struct run *run)
 {
@@ -173,7 +164,8 @@ static void measure(struct bench *bench, const struct subject *subject, unsigned
     }
     result->failed += run.end == RUN_FAILED;
     result->did_not_end += run.end == RUN_DID_NOT_END;
-    note(bench, subject, ranks, launcher, run.reason);
+    rounds_note(&bench->rounds, "%s, %s, %u ranks: %.200s", names[launcher], subject->name, ranks,
+                run.reason);
 }
 
 /* Another launcher begins each round, and each second round goes the other way. */

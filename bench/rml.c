@@ -70,13 +70,6 @@ static bool find_program(const struct bench *bench, enum subject_id id, char *pa
 
 /* --- runs --- */
 
-static void note(struct bench *bench, enum subject_id id, const char *reason)
-{
-    char text[sizeof(bench->rounds.reasons[0])];
-    snprintf(text, sizeof(text), "%s: %.200s", subjects[id].name, reason);
-    rounds_note(&bench->rounds, text);
-}
-
 static void run_subject(struct bench *bench, enum subject_id id, struct run *run)
 {
     char program[PATH_MAX + 64], keelrun[PATH_MAX + 64], nodes[32];
@@ -138,7 +131,7 @@ static void measure(struct bench *bench, enum subject_id id)
     }
     if (run.end != RUN_PASSED) {
         bench->failed[id]++;
-        note(bench, id, run.reason);
+        rounds_note(&bench->rounds, "%s: %.200s", subjects[id].name, run.reason);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <bench/rounds.h>
 
 #include <bench/machine.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +45,21 @@ void rounds_run(struct rounds *rounds, void (*run)(void *arg, unsigned round), v
            machine_noise_percent(&noise));
 }
 
-void rounds_note(struct rounds *rounds, const char *reason)
+void rounds_note(struct rounds *rounds, const char *format, ...)
 {
     char(*known)[sizeof(rounds->reasons[0])] = rounds->reasons;
+    char reason[sizeof(known[0])];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
     for (unsigned i = 0; i < rounds->reason_count; i++) {
         if (strcmp(known[i], reason) == 0) {
             return;
         }
     }
     if (rounds->reason_count < ROUNDS_REASONS_MAX) {
-        snprintf(known[rounds->reason_count++], sizeof(known[0]), "%s", reason);
+        memcpy(known[rounds->reason_count++], reason, sizeof(reason));
     }
 }
 

@@ -25,7 +25,8 @@ void rounds_describe(const struct rounds *rounds, const char *more);
 void rounds_run(struct rounds *rounds, void (*run)(void *arg, unsigned round), void *arg);
 
 /* Keeps why a run failed, each text once. */
-void rounds_note(struct rounds *rounds, const char *reason);
+void rounds_note(struct rounds *rounds, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void rounds_print_reasons(const struct rounds *rounds);
 
 #endif
