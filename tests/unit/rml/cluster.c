@@ -268,3 +268,25 @@ bool filled(const void *data, size_t size, uint32_t seed)
     }
     return true;
 }
+
+void send_filled(struct node *from, const struct node *to, orte_rml_tag_t tag, size_t size,
+                 uint32_t seed)
+{
+    struct iovec part = {malloc(size + 1), size};
+    orte_process_name_t name = to->name;
+    fill(part.iov_base, size, seed);
+    ck_assert_int_eq(rml_call_send(from->rml, &name, &part, 1, tag, 0), (int) size);
+    free(part.iov_base);
+}
+
+void receive_filled(struct node *at, const orte_process_name_t *from, orte_rml_tag_t tag,
+                    size_t size, uint32_t seed)
+{
+    struct iovec part = {NULL, 0};
+    orte_process_name_t name = *from;
+    int got = rml_call_recv(at->rml, &name, &part, 1, tag, ORTE_RML_ALLOC);
+    ck_assert_msg(got == (int) size && filled(part.iov_base, size, seed),
+                  "message %u of %s: %d bytes instead of %zu", seed, ORTE_NAME_PRINT(from), got,
+                  size);
+    free(part.iov_base);
+}

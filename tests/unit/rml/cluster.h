@@ -51,5 +51,10 @@ void wait_count(struct node *node, const uint64_t *counter, uint64_t value);
 /* A pattern that depends on a seed, for bytes that can be checked without a copy. */
 void fill(void *data, size_t size, uint32_t seed);
 bool filled(const void *data, size_t size, uint32_t seed);
+/* A message of such bytes, sent or received by the calling thread. */
+void send_filled(struct node *from, const struct node *to, orte_rml_tag_t tag, size_t size,
+                 uint32_t seed);
+void receive_filled(struct node *at, const orte_process_name_t *from, orte_rml_tag_t tag,
+                    size_t size, uint32_t seed);
 
 #endif

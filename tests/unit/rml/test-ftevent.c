@@ -103,15 +103,16 @@ START_TEST(a_receiver_that_stands_still)
 }
 END_TEST
 
+static size_t size_of(uint32_t i)
+{
+    return i % 100 == 0 ? 300000 : i * 2654435761u % 3000;
+}
+
 static void *send_stream(void *arg)
 {
     struct node *from = arg, *to = from == &a ? &b : &a;
-    static _Thread_local uint8_t data[300000];
     for (uint32_t i = 0; i < STREAM; i++) {
-        size_t size = i % 100 == 0 ? sizeof(data) : i * 2654435761u % 3000;
-        struct iovec part = {data, size};
-        fill(data, size, i);
-        ck_assert_int_eq(rml_call_send(from->rml, &to->name, &part, 1, TAG, 0), (int) size);
+        send_filled(from, to, TAG, size_of(i), i);
     }
     return NULL;
 }
@@ -120,12 +121,7 @@ static void *receive_stream(void *arg)
 {
     struct node *at = arg, *from = at == &a ? &b : &a;
     for (uint32_t i = 0; i < STREAM; i++) {
-        size_t size = i % 100 == 0 ? 300000 : i * 2654435761u % 3000;
-        struct iovec part = {NULL, 0};
-        int got = rml_call_recv(at->rml, &from->name, &part, 1, TAG, ORTE_RML_ALLOC);
-        ck_assert_msg(got == (int) size && filled(part.iov_base, size, i), "message %u: %d bytes",
-                      i, got);
-        free(part.iov_base);
+        receive_filled(at, &from->name, TAG, size_of(i), i);
     }
     return NULL;
 }

@@ -23,11 +23,8 @@ static size_t size_of(uint32_t number)
 static void *send_stream(void *arg)
 {
     struct node *from = arg, *to = from == &a ? &b : &a;
-    static _Thread_local uint8_t data[700000];
     for (uint32_t i = 0; i < STREAM; i++) {
-        struct iovec part = {data, size_of(i)};
-        fill(data, size_of(i), i);
-        ck_assert_int_eq(rml_call_send(from->rml, &to->name, &part, 1, TAG, 0), (int) size_of(i));
+        send_filled(from, to, TAG, size_of(i), i);
     }
     return NULL;
 }
@@ -36,11 +33,7 @@ static void *receive_stream(void *arg)
 {
     struct node *at = arg, *from = at == &a ? &b : &a;
     for (uint32_t i = 0; i < STREAM; i++) {
-        struct iovec part = {NULL, 0};
-        int got = rml_call_recv(at->rml, &from->name, &part, 1, TAG, ORTE_RML_ALLOC);
-        ck_assert_msg(got == (int) size_of(i) && filled(part.iov_base, size_of(i), i),
-                      "message %u: %d bytes", i, got);
-        free(part.iov_base);
+        receive_filled(at, &from->name, TAG, size_of(i), i);
     }
     return NULL;
 }

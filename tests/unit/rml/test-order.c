@@ -58,15 +58,12 @@ static void *send_stream(void *arg)
     struct stream *stream = arg;
     for (uint32_t i = 0; i < stream->count; i++) {
         size_t size = size_of(i, stream->huge);
-        struct iovec part = {malloc(size + 1), size};
-        fill(part.iov_base, size, i);
         if (i % 3 == 0) {
-            ck_assert_int_eq(
-                rml_call_send(stream->from->rml, &stream->to->name, &part, 1, TAG + i % TAGS, 0),
-                (int) size);
-            free(part.iov_base);
+            send_filled(stream->from, stream->to, TAG + i % TAGS, size, i);
             continue;
         }
+        struct iovec part = {malloc(size + 1), size};
+        fill(part.iov_base, size, i);
         count(stream, 1, WINDOW);
         ck_assert_int_eq(rml_call_send_nb(stream->from->rml, &stream->to->name, &part, 1,
                                           TAG + i % TAGS, 0, sent, stream),
@@ -82,13 +79,8 @@ static void *receive_stream(void *arg)
 {
     struct stream *stream = arg;
     for (uint32_t i = 0; i < stream->count; i++) {
-        struct iovec part = {NULL, 0};
-        size_t size = size_of(i, stream->huge);
-        int got = rml_call_recv(stream->to->rml, &stream->from->name, &part, 1, TAG + i % TAGS,
-                                ORTE_RML_ALLOC);
-        ck_assert_msg(got == (int) size && filled(part.iov_base, size, i),
-                      "message %u: %d bytes instead of %zu", i, got, size);
-        free(part.iov_base);
+        receive_filled(stream->to, &stream->from->name, TAG + i % TAGS, size_of(i, stream->huge),
+                       i);
     }
     return NULL;
 }

@@ -38,11 +38,8 @@ static void *cast_stream(void *arg)
 static void *send_stream(void *arg)
 {
     struct node *from = arg, *to = from == &a ? &b : &a;
-    static _Thread_local uint8_t data[300000];
     for (uint32_t i = 0; i < STREAM; i++) {
-        struct iovec part = {data, size_of(i)};
-        fill(data, size_of(i), i);
-        ck_assert_int_eq(rml_call_send(from->rml, &to->name, &part, 1, PLAIN, 0), (int) size_of(i));
+        send_filled(from, to, PLAIN, size_of(i), i);
     }
     return NULL;
 }
@@ -58,12 +55,7 @@ static void *receive_stream(void *arg)
 {
     struct stream *stream = arg;
     for (uint32_t i = 0; i < STREAM; i++) {
-        struct iovec part = {NULL, 0};
-        int got =
-            rml_call_recv(stream->at->rml, &stream->origin, &part, 1, stream->tag, ORTE_RML_ALLOC);
-        ck_assert_msg(got == (int) size_of(i) && filled(part.iov_base, size_of(i), i),
-                      "message %u of %s: %d bytes", i, ORTE_NAME_PRINT(&stream->origin), got);
-        free(part.iov_base);
+        receive_filled(stream->at, &stream->origin, stream->tag, size_of(i), i);
     }
     return NULL;
 }
