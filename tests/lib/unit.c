@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tests/lib/unit.h>
 
 /* A limit is for what hangs: a busy machine is not a failure, and the sanitizers cost a factor. */
@@ -40,6 +41,41 @@ int unit_main(Suite *suite)
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Named by the linker. Weak: some programs have no case. */
+extern const struct unit_case *const __start_unit_cases[] __attribute__((weak));
+extern const struct unit_case *const __stop_unit_cases[] __attribute__((weak));
+
+static int by_place(const void *one, const void *other)
+{
+    const TTest *a = (*(const struct unit_case *const *) one)->test;
+    const TTest *b = (*(const struct unit_case *const *) other)->test;
+    int files = strcmp(a->file, b->file);
+    return files != 0 ? files : a->line - b->line;
+}
+
+int unit_run(const char *title, int limit_s)
+{
+    size_t count = (size_t) (__stop_unit_cases - __start_unit_cases);
+    const struct unit_case **cases = calloc(count, sizeof(*cases));
+    if (!cases) {
+        return EXIT_FAILURE;
+    }
+    Suite *suite = suite_create(title);
+    memcpy(cases, __start_unit_cases, count * sizeof(*cases));
+    qsort(cases, count, sizeof(*cases), by_place);
+    unit_limit();
+    for (size_t i = 0; i < count; i++) {
+        TCase *tcase = tcase_create(cases[i]->test->name);
+        if (limit_s > 0) {
+            tcase_set_timeout(tcase, limit_s);
+        }
+        tcase_add_loop_test(tcase, cases[i]->test, cases[i]->first, cases[i]->end);
+        suite_add_tcase(suite, tcase);
+    }
+    free(cases);
+    return unit_main(suite);
 }
 
 int unit_skip(const char *reason)

@@ -231,35 +231,11 @@ static void run_failures(enum fn fn)
     ck_assert_int_gt(each_cell(IN_CLUSTER, COMM_FAILURE, run), 0);
 }
 
-START_TEST(sends_of_bytes)
-{
-    run_failures(SEND);
-}
-END_TEST
-
-START_TEST(sends_of_buffers)
-{
-    run_failures(SEND_BUFFER);
-}
-END_TEST
-
-START_TEST(receives_of_bytes)
-{
-    run_failures(RECV);
-}
-END_TEST
-
-START_TEST(receives_of_buffers)
-{
-    run_failures(RECV_BUFFER);
-}
-END_TEST
-
-START_TEST(restarts)
-{
-    run_failures(FT_EVENT);
-}
-END_TEST
+UNIT_CASE(sends_of_bytes, run_failures(SEND))
+UNIT_CASE(sends_of_buffers, run_failures(SEND_BUFFER))
+UNIT_CASE(receives_of_bytes, run_failures(RECV))
+UNIT_CASE(receives_of_buffers, run_failures(RECV_BUFFER))
+UNIT_CASE(restarts, run_failures(FT_EVENT))
 
 START_TEST(daemons_do_not_block)
 {
@@ -271,5 +247,4 @@ START_TEST(daemons_do_not_block)
 }
 END_TEST
 
-UNIT_MAIN("rml/failures", sends_of_bytes, sends_of_buffers, receives_of_bytes, receives_of_buffers,
-          restarts, daemons_do_not_block)
+UNIT_MAIN("rml/failures")

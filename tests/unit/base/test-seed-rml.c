@@ -169,4 +169,4 @@ START_TEST(a_component_can_be_written)
 }
 END_TEST
 
-UNIT_MAIN("seed-rml", a_component_can_be_written)
+UNIT_MAIN("seed-rml")

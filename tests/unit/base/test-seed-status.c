@@ -119,4 +119,4 @@ START_TEST(an_error_is_negative)
 }
 END_TEST
 
-UNIT_MAIN("seed-status", an_error_is_negative)
+UNIT_MAIN("seed-status")

@@ -163,5 +163,4 @@ START_TEST(abort_codes)
 }
 END_TEST
 
-UNIT_MAIN("bootstrap/alone", in_and_out_again, cards, nobody_beyond_the_job,
-          no_end_inside_a_callback, a_child_is_outside, abort_codes)
+UNIT_MAIN("bootstrap/alone")

@@ -169,7 +169,4 @@ START_TEST(test_native_when_asked)
 }
 END_TEST
 
-UNIT_MAIN("env", test_a_rank_knows_itself, test_alone_it_is_a_singleton,
-          test_what_makes_no_sense_is_named, test_a_job_without_ranks_has_no_rank,
-          test_the_inner_launcher_counts, test_a_singleton_when_asked, test_pmix_when_asked,
-          test_native_when_asked)
+UNIT_MAIN("env")

@@ -215,11 +215,7 @@ static void publish_late(struct seat *seat)
     must_pass(seat);
 }
 
-START_TEST(later_cards_are_found)
-{
-    run_all(publish_late);
-}
-END_TEST
+UNIT_CASE(later_cards_are_found, run_all(publish_late))
 
 START_TEST(a_server_may_time_out_for_what_is_not_there)
 {
@@ -266,11 +262,7 @@ static void ask_at_once(struct seat *seat)
     must_pass(seat);
 }
 
-START_TEST(many_may_ask_for_the_same_rank)
-{
-    run_all(ask_at_once);
-}
-END_TEST
+UNIT_CASE(many_may_ask_for_the_same_rank, run_all(ask_at_once))
 
 static void talk(struct seat *seat)
 {
@@ -285,11 +277,7 @@ static void talk(struct seat *seat)
     must_pass(seat);
 }
 
-START_TEST(ranks_talk_directly)
-{
-    run_all(talk);
-}
-END_TEST
+UNIT_CASE(ranks_talk_directly, run_all(talk))
 
 /* --- bad servers --- */
 
@@ -487,11 +475,7 @@ static void lose_server(struct seat *seat)
                      ORTE_ERR_COMM_FAILURE);
 }
 
-START_TEST(a_server_that_is_lost)
-{
-    run_all(lose_server);
-}
-END_TEST
+UNIT_CASE(a_server_that_is_lost, run_all(lose_server))
 
 /* Cards, and a message for somebody whose contact is asked for, while the back end leaves. */
 static struct got abandoned;
@@ -535,18 +519,6 @@ static void probe_in_vain(struct seat *seat)
 }
 
 /* A server that forgets its own time limit. */
-START_TEST(our_deadline_counts)
-{
-    run_all(probe_in_vain);
-}
-END_TEST
+UNIT_CASE(our_deadline_counts, run_all(probe_in_vain))
 
-UNIT_MAIN("bootstrap/pmix", key_and_cards_are_shared, cards_are_fetched_when_asked_for,
-          later_cards_are_found, a_server_may_time_out_for_what_is_not_there,
-          many_may_ask_for_the_same_rank, ranks_talk_directly, a_key_that_is_not_there,
-          a_key_that_is_none, a_key_of_another_version, a_key_that_is_never_answered,
-          a_first_fence_that_fails, a_first_fence_that_is_never_answered,
-          a_fence_that_failed_fails_for_good, a_fence_has_a_deadline, cards_that_make_no_sense,
-          cards_without_a_number, cards_that_are_not_there, a_contact_that_is_none,
-          a_contact_with_an_end_inside, a_contact_that_is_not_there, a_server_that_is_lost,
-          questions_end_when_the_back_end_leaves, our_deadline_counts)
+UNIT_MAIN("bootstrap/pmix")

@@ -334,10 +334,4 @@ START_TEST(an_error_in_the_middle_waits_for_what_was_started)
 }
 END_TEST
 
-UNIT_MAIN("btl2", modules_are_there_while_the_data_plane_is_open,
-          what_is_left_ends_with_the_data_plane, without_room_for_a_region_nothing_is_prepared,
-          what_another_module_made_is_refused, a_put_ends_with_its_last_stretch,
-          the_first_error_is_the_status, callbacks_inside_the_call_end_it_once,
-          stretches_that_are_over_at_once_need_no_callback,
-          a_put_that_is_refused_at_once_is_not_started, a_shortage_in_the_middle_is_waited_for,
-          an_error_in_the_middle_waits_for_what_was_started)
+UNIT_MAIN("btl2")

@@ -108,5 +108,4 @@ START_TEST(length_in_bytes)
 }
 END_TEST
 
-UNIT_MAIN("compat/argv", nothing_is_an_empty_array, appended, split_and_joined, deleted, inserted,
-          length_in_bytes)
+UNIT_MAIN("compat/argv")

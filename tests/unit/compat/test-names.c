@@ -70,4 +70,4 @@ START_TEST(names_are_made)
 }
 END_TEST
 
-UNIT_MAIN("compat/names", parts_are_printed, sixteen_texts_last, numbers_as_text, names_are_made)
+UNIT_MAIN("compat/names")

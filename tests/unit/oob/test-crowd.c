@@ -103,17 +103,8 @@ static void meet_often(enum side_transport transport)
     ck_assert_int_eq(side_count_fds(), fds);
 }
 
-START_TEST(both_dial_at_once_over_unix_sockets)
-{
-    meet_often(SIDE_UNIX);
-}
-END_TEST
-
-START_TEST(both_dial_at_once_over_tcp)
-{
-    meet_often(SIDE_TCP);
-}
-END_TEST
+UNIT_CASE(both_dial_at_once_over_unix_sockets, meet_often(SIDE_UNIX))
+UNIT_CASE(both_dial_at_once_over_tcp, meet_often(SIDE_TCP))
 
 /* --- many at once --- */
 
@@ -239,17 +230,7 @@ static void crowd_in(enum side_transport transport, int wanted)
     side_close_two(&a, &b, contact);
 }
 
-START_TEST(a_crowd_at_a_unix_socket)
-{
-    crowd_in(SIDE_UNIX, CROWD);
-}
-END_TEST
+UNIT_CASE(a_crowd_at_a_unix_socket, crowd_in(SIDE_UNIX, CROWD))
+UNIT_CASE(a_crowd_at_a_tcp_port, crowd_in(SIDE_TCP, CROWD_TCP))
 
-START_TEST(a_crowd_at_a_tcp_port)
-{
-    crowd_in(SIDE_TCP, CROWD_TCP);
-}
-END_TEST
-
-UNIT_MAIN("crowd", both_dial_at_once_over_unix_sockets, both_dial_at_once_over_tcp,
-          a_crowd_at_a_unix_socket, a_crowd_at_a_tcp_port)
+UNIT_MAIN("crowd")

@@ -179,17 +179,8 @@ static void many_frames(enum side_transport transport)
     side_close(&b);
 }
 
-START_TEST(a_hundred_thousand_frames_of_four_threads_unix)
-{
-    many_frames(SIDE_UNIX);
-}
-END_TEST
-
-START_TEST(a_hundred_thousand_frames_of_four_threads_tcp)
-{
-    many_frames(SIDE_TCP);
-}
-END_TEST
+UNIT_CASE(a_hundred_thousand_frames_of_four_threads_unix, many_frames(SIDE_UNIX))
+UNIT_CASE(a_hundred_thousand_frames_of_four_threads_tcp, many_frames(SIDE_TCP))
 
 static void no_work(struct side *side, void *arg)
 {
@@ -491,11 +482,4 @@ START_TEST(destroy_ends_everything)
 }
 END_TEST
 
-UNIT_MAIN("link", frames_of_all_sizes, short_writes_and_reads_change_nothing,
-          what_does_not_fit_is_refused, a_hundred_thousand_frames_of_four_threads_unix,
-          a_hundred_thousand_frames_of_four_threads_tcp,
-          urgent_classes_overtake_at_frame_boundaries, a_pause_stops_at_the_frame,
-          close_with_flush_loses_nothing, close_with_flush_waits_a_second_at_most,
-          close_without_flush_is_orderly_when_nothing_waits,
-          a_killed_peer_is_down_and_every_send_completes, senders_in_threads_survive_the_end,
-          destroy_ends_everything)
+UNIT_MAIN("link")

@@ -207,17 +207,8 @@ static void spoil_handshakes(bool flips)
     ck_assert_int_eq(side_count_fds(), before);
 }
 
-START_TEST(a_handshake_cut_at_every_byte)
-{
-    spoil_handshakes(false);
-}
-END_TEST
-
-START_TEST(a_bit_flipped_in_every_byte_of_a_handshake)
-{
-    spoil_handshakes(true);
-}
-END_TEST
+UNIT_CASE(a_handshake_cut_at_every_byte, spoil_handshakes(false))
+UNIT_CASE(a_bit_flipped_in_every_byte_of_a_handshake, spoil_handshakes(true))
 
 /* --- a recorded handshake --- */
 
@@ -397,7 +388,4 @@ START_TEST(a_link_that_works_gives_way_to_none)
 }
 END_TEST
 
-UNIT_MAIN("tamper", a_silent_link_gives_way_to_one_over_another_address,
-          a_link_that_works_gives_way_to_none, a_handshake_cut_at_every_byte,
-          a_bit_flipped_in_every_byte_of_a_handshake, what_was_recorded_is_of_no_use,
-          frames_cut_at_every_byte, a_bit_flipped_in_every_byte_of_records)
+UNIT_MAIN("tamper")

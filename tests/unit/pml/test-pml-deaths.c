@@ -152,17 +152,8 @@ static void histories(uint32_t flags)
     }
 }
 
-START_TEST(modules_that_put)
-{
-    histories(MCA_PTL_PUT);
-}
-END_TEST
-
-START_TEST(modules_that_get)
-{
-    histories(MCA_PTL_GET);
-}
-END_TEST
+UNIT_CASE(modules_that_put, histories(MCA_PTL_PUT))
+UNIT_CASE(modules_that_get, histories(MCA_PTL_GET))
 
 /* The receivers ask for no data all the time. */
 START_TEST(receivers_without_room)
@@ -172,4 +163,4 @@ START_TEST(receivers_without_room)
 }
 END_TEST
 
-UNIT_MAIN("pml-deaths", modules_that_put, modules_that_get, receivers_without_room)
+UNIT_MAIN("pml-deaths")

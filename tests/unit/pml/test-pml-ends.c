@@ -300,10 +300,4 @@ START_TEST(a_fetch_that_fails_is_an_error)
 }
 END_TEST
 
-UNIT_MAIN("pml-ends", sends_end_with_their_peer, sends_that_wait_for_room_end_with_their_peer,
-          sends_whose_rest_is_under_way_end_with_their_peer, receives_end_with_their_peer,
-          what_has_arrived_is_received_first, what_came_ahead_of_its_turn_is_given_back,
-          blocking_calls_end_with_their_peer, a_persistent_request_outlives_its_peer,
-          others_go_on_when_a_peer_ends, a_way_that_was_away_is_lost,
-          an_announced_message_ends_with_its_sender, a_module_that_takes_nothing_is_an_error,
-          a_send_that_has_failed_is_told_no_more, a_fetch_that_fails_is_an_error)
+UNIT_MAIN("pml-ends")

@@ -330,23 +330,9 @@ static void histories(uint32_t flags, unsigned seeds)
     }
 }
 
-START_TEST(modules_that_put)
-{
-    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_PUT, 100);
-}
-END_TEST
-
-START_TEST(modules_that_get)
-{
-    histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET, 100);
-}
-END_TEST
-
-START_TEST(modules_of_version_1)
-{
-    histories(MCA_PTL_PUT, 100);
-}
-END_TEST
+UNIT_CASE(modules_that_put, histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_PUT, 100))
+UNIT_CASE(modules_that_get, histories(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET, 100))
+UNIT_CASE(modules_of_version_1, histories(MCA_PTL_PUT, 100))
 
 /* A receiver that asks for no data all the time. */
 START_TEST(receivers_without_room)
@@ -357,5 +343,4 @@ START_TEST(receivers_without_room)
 }
 END_TEST
 
-UNIT_MAIN("pml-random", modules_that_put, modules_that_get, modules_of_version_1,
-          receivers_without_room)
+UNIT_MAIN("pml-random")

@@ -57,41 +57,12 @@ static void schedules(const struct sim_options *options)
            N(divided), N(shortages), N(denied), N(deaths), N(returns), N(late), N(stale));
 }
 
-START_TEST(one_rail)
-{
-    schedules(&(struct sim_options){.rails = 1});
-}
-END_TEST
-
-START_TEST(one_rail_that_dies)
-{
-    schedules(&(struct sim_options){.rails = 1, .fate = SIM_LAST});
-}
-END_TEST
-
-START_TEST(several_rails)
-{
-    schedules(&(struct sim_options){.fate = SIM_CALM});
-}
-END_TEST
-
-START_TEST(rails_that_die_and_return)
-{
-    schedules(&(struct sim_options){.fate = SIM_FAILOVER});
-}
-END_TEST
-
-START_TEST(frames_in_parts)
-{
-    schedules(&(struct sim_options){.fate = SIM_FAILOVER, .parts = true});
-}
-END_TEST
-
-START_TEST(all_rails_that_die)
-{
-    schedules(&(struct sim_options){.fate = SIM_LAST});
-}
-END_TEST
+UNIT_CASE(one_rail, schedules(&(struct sim_options){.rails = 1}))
+UNIT_CASE(one_rail_that_dies, schedules(&(struct sim_options){.rails = 1, .fate = SIM_LAST}))
+UNIT_CASE(several_rails, schedules(&(struct sim_options){.fate = SIM_CALM}))
+UNIT_CASE(rails_that_die_and_return, schedules(&(struct sim_options){.fate = SIM_FAILOVER}))
+UNIT_CASE(frames_in_parts, schedules(&(struct sim_options){.fate = SIM_FAILOVER, .parts = true}))
+UNIT_CASE(all_rails_that_die, schedules(&(struct sim_options){.fate = SIM_LAST}))
 
 /* In this schedule a process is told that it was given up while it accesses memory, over a rail
  * that works at its end. */
@@ -140,91 +111,14 @@ static void must_fail(enum sim_sabotage sabotage)
     ck_assert(!report.held);
 }
 
-START_TEST(fails_with_fragments_that_are_taken_twice)
-{
-    must_fail(SIM_FRAGMENTS_TWICE);
-}
-END_TEST
+UNIT_CASE(fails_with_fragments_that_are_taken_twice, must_fail(SIM_FRAGMENTS_TWICE))
+UNIT_CASE(fails_with_messages_that_are_taken_twice, must_fail(SIM_MESSAGES_TWICE))
+UNIT_CASE(fails_with_the_order_of_arrival, must_fail(SIM_ORDER_OF_ARRIVAL))
+UNIT_CASE(fails_with_acknowledgements_before_copies, must_fail(SIM_ACK_BEFORE_COPY))
+UNIT_CASE(fails_with_ranges_that_are_moved_again_whole, must_fail(SIM_RANGE_WHOLE))
+UNIT_CASE(fails_with_late_puts_that_are_let_in, must_fail(SIM_LATE_RDMA))
+UNIT_CASE(fails_with_a_second_rail_that_stays_open, must_fail(SIM_SECOND_OPEN))
+UNIT_CASE(fails_with_ends_before_data, must_fail(SIM_FIN_BEFORE_DATA))
+UNIT_CASE(fails_with_numbers_that_do_not_wrap, must_fail(SIM_NO_WRAP))
 
-START_TEST(fails_with_messages_that_are_taken_twice)
-{
-    must_fail(SIM_MESSAGES_TWICE);
-}
-END_TEST
-
-START_TEST(fails_with_the_order_of_arrival)
-{
-    must_fail(SIM_ORDER_OF_ARRIVAL);
-}
-END_TEST
-
-START_TEST(fails_with_acknowledgements_before_copies)
-{
-    must_fail(SIM_ACK_BEFORE_COPY);
-}
-END_TEST
-
-START_TEST(fails_with_ranges_that_are_moved_again_whole)
-{
-    must_fail(SIM_RANGE_WHOLE);
-}
-END_TEST
-
-START_TEST(fails_with_late_puts_that_are_let_in)
-{
-    must_fail(SIM_LATE_RDMA);
-}
-END_TEST
-
-START_TEST(fails_with_a_second_rail_that_stays_open)
-{
-    must_fail(SIM_SECOND_OPEN);
-}
-END_TEST
-
-START_TEST(fails_with_ends_before_data)
-{
-    must_fail(SIM_FIN_BEFORE_DATA);
-}
-END_TEST
-
-START_TEST(fails_with_numbers_that_do_not_wrap)
-{
-    must_fail(SIM_NO_WRAP);
-}
-END_TEST
-
-int main(int argc, char **argv)
-{
-    const TTest *const cases[] = {one_rail,
-                                  one_rail_that_dies,
-                                  several_rails,
-                                  rails_that_die_and_return,
-                                  all_rails_that_die,
-                                  gets_end_before_their_receives,
-                                  puts_end_before_their_sends,
-                                  frames_in_parts,
-                                  fails_with_fragments_that_are_taken_twice,
-                                  fails_with_messages_that_are_taken_twice,
-                                  fails_with_the_order_of_arrival,
-                                  fails_with_acknowledgements_before_copies,
-                                  fails_with_ranges_that_are_moved_again_whole,
-                                  fails_with_late_puts_that_are_let_in,
-                                  fails_with_a_second_rail_that_stays_open,
-                                  fails_with_ends_before_data,
-                                  fails_with_numbers_that_do_not_wrap};
-    Suite *suite = suite_create("pml-sim");
-    unit_limit();
-    if (argc > 1) {
-        setenv("SIM_COUNT", argv[1], 1);
-    }
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        TCase *tcase = tcase_create(cases[i]->name);
-        if (argc > 1) {
-            tcase_set_timeout(tcase, LIMIT_S);
-        }
-        tcase_add_test(tcase, cases[i]);
-        suite_add_tcase(suite, tcase);
-    }
-    return unit_main(suite);
-}
+UNIT_MAIN_COUNTED("pml-sim", LIMIT_S)

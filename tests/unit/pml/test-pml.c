@@ -498,12 +498,4 @@ START_TEST(any_some_and_all_are_waited_for)
 }
 END_TEST
 
-UNIT_MAIN("pml", a_short_message_is_sent_at_once, a_whole_message_goes_the_short_way,
-          the_short_way_ends_in_a_small_or_scattered_buffer, others_do_not_go_the_short_way,
-          blocking_calls_wait, a_process_sends_to_itself, a_message_that_does_not_fit_is_cut,
-          a_synchronous_send_ends_when_it_is_matched, a_buffered_send_ends_at_once,
-          buffered_sends_hold_so_much_and_no_more,
-          messages_go_to_the_oldest_receive_that_wants_them, a_probe_tells_and_leaves,
-          a_message_is_taken_by_a_probe, a_request_is_started_again, a_receive_is_cancelled,
-          a_callback_comes_once, a_callback_waits_for_what_has_ended_with_it,
-          any_some_and_all_are_waited_for)
+UNIT_MAIN("pml")

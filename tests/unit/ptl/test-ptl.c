@@ -547,14 +547,4 @@ START_TEST(the_place_to_take_is_checked)
 }
 END_TEST
 
-UNIT_MAIN("ptl", modules_are_sorted_by_exclusivity, a_component_that_does_not_open_is_left_out,
-          a_component_without_modules_is_closed, control_and_progress_reach_every_component,
-          the_highest_exclusivity_that_reaches_a_process_is_used,
-          lower_classes_are_not_asked_when_all_are_reached,
-          paths_are_sorted_by_latency_and_then_bandwidth,
-          a_module_that_fails_does_not_stop_the_others, no_process_is_no_error,
-          paths_that_are_there_are_kept, lower_classes_are_asked_when_none_is_left,
-          deleting_tells_the_first_error, a_short_message_comes_when_its_time_has_come,
-          the_rest_of_a_long_message_follows_the_acknowledgement,
-          bytes_that_do_not_fit_are_received_and_not_delivered, a_module_takes_the_place_of_another,
-          no_message_takes_a_short_way_past_a_module, the_place_to_take_is_checked)
+UNIT_MAIN("ptl")

@@ -532,41 +532,12 @@ static void run_sizes(const char *btls, const char *how)
     run(btls, how, run_rank);
 }
 
-START_TEST(test_sm_get)
-{
-    run_sizes("self,sm", "get");
-}
-END_TEST
-
-START_TEST(test_sm_put)
-{
-    run_sizes("self,sm", "put");
-}
-END_TEST
-
-START_TEST(test_sm_send)
-{
-    run_sizes("self,sm", "send");
-}
-END_TEST
-
-START_TEST(test_tcp_get)
-{
-    run_sizes("self,tcp", "get");
-}
-END_TEST
-
-START_TEST(test_tcp_put)
-{
-    run_sizes("self,tcp", "put");
-}
-END_TEST
-
-START_TEST(test_tcp_send)
-{
-    run_sizes("self,tcp", "send");
-}
-END_TEST
+UNIT_CASE(test_sm_get, run_sizes("self,sm", "get"))
+UNIT_CASE(test_sm_put, run_sizes("self,sm", "put"))
+UNIT_CASE(test_sm_send, run_sizes("self,sm", "send"))
+UNIT_CASE(test_tcp_get, run_sizes("self,tcp", "get"))
+UNIT_CASE(test_tcp_put, run_sizes("self,tcp", "put"))
+UNIT_CASE(test_tcp_send, run_sizes("self,tcp", "send"))
 
 START_TEST(test_sm_peer_ends)
 {
@@ -582,5 +553,4 @@ START_TEST(test_tcp_peer_ends)
 }
 END_TEST
 
-UNIT_MAIN("rail", test_sm_peer_ends, test_tcp_peer_ends, test_sm_get, test_sm_put, test_sm_send,
-          test_tcp_get, test_tcp_put, test_tcp_send)
+UNIT_MAIN("rail")

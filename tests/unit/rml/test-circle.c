@@ -61,4 +61,4 @@ START_TEST(no_more_than_its_limit)
 }
 END_TEST
 
-UNIT_MAIN("rml/circle", each_once, no_more_than_its_limit)
+UNIT_MAIN("rml/circle")

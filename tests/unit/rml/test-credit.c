@@ -34,4 +34,4 @@ START_TEST(impossible_limits)
 }
 END_TEST
 
-UNIT_MAIN("rml/credit", a_window_and_no_more, impossible_limits)
+UNIT_MAIN("rml/credit")

@@ -53,53 +53,14 @@ static void run_part(uint64_t part)
     forest_destroy(forest);
 }
 
-START_TEST(the_living_miss_nothing_1)
-{
-    run_part(0);
-}
-END_TEST
-
-START_TEST(the_living_miss_nothing_2)
-{
-    run_part(1);
-}
-END_TEST
-
-START_TEST(the_living_miss_nothing_3)
-{
-    run_part(2);
-}
-END_TEST
-
-START_TEST(the_living_miss_nothing_4)
-{
-    run_part(3);
-}
-END_TEST
-
-START_TEST(the_living_miss_nothing_5)
-{
-    run_part(4);
-}
-END_TEST
-
-START_TEST(the_living_miss_nothing_6)
-{
-    run_part(5);
-}
-END_TEST
-
-START_TEST(the_living_miss_nothing_7)
-{
-    run_part(6);
-}
-END_TEST
-
-START_TEST(the_living_miss_nothing_8)
-{
-    run_part(7);
-}
-END_TEST
+UNIT_CASE(the_living_miss_nothing_1, run_part(0))
+UNIT_CASE(the_living_miss_nothing_2, run_part(1))
+UNIT_CASE(the_living_miss_nothing_3, run_part(2))
+UNIT_CASE(the_living_miss_nothing_4, run_part(3))
+UNIT_CASE(the_living_miss_nothing_5, run_part(4))
+UNIT_CASE(the_living_miss_nothing_6, run_part(5))
+UNIT_CASE(the_living_miss_nothing_7, run_part(6))
+UNIT_CASE(the_living_miss_nothing_8, run_part(7))
 
 /* A repair without this part does not pass. */
 static void must_fail(enum forest_without without)
@@ -117,38 +78,10 @@ static void must_fail(enum forest_without without)
     forest_destroy(forest);
 }
 
-START_TEST(without_the_check_of_numbers_it_fails)
-{
-    must_fail(FOREST_NO_NUMBER);
-}
-END_TEST
+UNIT_CASE(without_the_check_of_numbers_it_fails, must_fail(FOREST_NO_NUMBER))
+UNIT_CASE(without_keeping_it_fails, must_fail(FOREST_NO_KEEP))
+UNIT_CASE(without_a_new_parent_it_fails, must_fail(FOREST_NO_REPAIR))
+UNIT_CASE(without_dedup_it_fails, must_fail(FOREST_NO_DEDUP))
+UNIT_CASE(without_acknowledgement_it_fails, must_fail(FOREST_NO_ACK))
 
-START_TEST(without_keeping_it_fails)
-{
-    must_fail(FOREST_NO_KEEP);
-}
-END_TEST
-
-START_TEST(without_a_new_parent_it_fails)
-{
-    must_fail(FOREST_NO_REPAIR);
-}
-END_TEST
-
-START_TEST(without_dedup_it_fails)
-{
-    must_fail(FOREST_NO_DEDUP);
-}
-END_TEST
-
-START_TEST(without_acknowledgement_it_fails)
-{
-    must_fail(FOREST_NO_ACK);
-}
-END_TEST
-
-UNIT_MAIN("rml/forest", the_living_miss_nothing_1, the_living_miss_nothing_2,
-          the_living_miss_nothing_3, the_living_miss_nothing_4, the_living_miss_nothing_5,
-          the_living_miss_nothing_6, the_living_miss_nothing_7, the_living_miss_nothing_8,
-          without_the_check_of_numbers_it_fails, without_keeping_it_fails,
-          without_a_new_parent_it_fails, without_dedup_it_fails, without_acknowledgement_it_fails)
+UNIT_MAIN("rml/forest")

@@ -64,4 +64,4 @@ START_TEST(a_peer_with_a_link)
 }
 END_TEST
 
-UNIT_MAIN("rml/memory", a_peer_without_a_link, a_peer_with_a_link)
+UNIT_MAIN("rml/memory")

@@ -436,9 +436,4 @@ START_TEST(who_waits_behind_a_full_queue_is_told)
 }
 END_TEST
 
-UNIT_MAIN("rml/mend", streams_through_resets, a_hundred_thousand_messages_each_way_through_resets,
-          a_successor_gets_nothing_that_was_not_for_it, who_ends_within_a_message,
-          a_receive_from_one_who_ended, a_suspended_hnp_is_waited_for,
-          a_suspended_hnp_is_waited_for_no_longer_than_its_grace,
-          an_hnp_that_is_gone_is_not_waited_for, another_daemon_is_not_waited_for_so_long,
-          a_slow_receiver_is_waited_for, who_waits_behind_a_full_queue_is_told)
+UNIT_MAIN("rml/mend")

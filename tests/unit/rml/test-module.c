@@ -251,5 +251,4 @@ START_TEST(the_end_of_blocked_receives)
 }
 END_TEST
 
-UNIT_MAIN("rml/module", without_an_rml, the_component, before_enable_comm, enabling_by_the_host,
-          a_rank_has_a_name, the_end, the_end_of_blocked_receives)
+UNIT_MAIN("rml/module")

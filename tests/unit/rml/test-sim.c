@@ -43,29 +43,10 @@ static void run_part(uint64_t part)
     sim_world_destroy(world);
 }
 
-START_TEST(once_in_order_or_told_why_1)
-{
-    run_part(0);
-}
-END_TEST
-
-START_TEST(once_in_order_or_told_why_2)
-{
-    run_part(1);
-}
-END_TEST
-
-START_TEST(once_in_order_or_told_why_3)
-{
-    run_part(2);
-}
-END_TEST
-
-START_TEST(once_in_order_or_told_why_4)
-{
-    run_part(3);
-}
-END_TEST
+UNIT_CASE(once_in_order_or_told_why_1, run_part(0))
+UNIT_CASE(once_in_order_or_told_why_2, run_part(1))
+UNIT_CASE(once_in_order_or_told_why_3, run_part(2))
+UNIT_CASE(once_in_order_or_told_why_4, run_part(3))
 
 /* A protocol without this part does not pass. */
 static void must_fail(enum sim_without without)
@@ -83,24 +64,8 @@ static void must_fail(enum sim_without without)
     sim_world_destroy(world);
 }
 
-START_TEST(without_dedup_it_fails)
-{
-    must_fail(SIM_NO_DEDUP);
-}
-END_TEST
+UNIT_CASE(without_dedup_it_fails, must_fail(SIM_NO_DEDUP))
+UNIT_CASE(without_acknowledgement_it_fails, must_fail(SIM_NO_ACK))
+UNIT_CASE(without_the_epoch_check_it_fails, must_fail(SIM_NO_EPOCH))
 
-START_TEST(without_acknowledgement_it_fails)
-{
-    must_fail(SIM_NO_ACK);
-}
-END_TEST
-
-START_TEST(without_the_epoch_check_it_fails)
-{
-    must_fail(SIM_NO_EPOCH);
-}
-END_TEST
-
-UNIT_MAIN("rml/sim", once_in_order_or_told_why_1, once_in_order_or_told_why_2,
-          once_in_order_or_told_why_3, once_in_order_or_told_why_4, without_dedup_it_fails,
-          without_acknowledgement_it_fails, without_the_epoch_check_it_fails)
+UNIT_MAIN("rml/sim")

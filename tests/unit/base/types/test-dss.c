@@ -726,9 +726,4 @@ START_TEST(stays_below_int32_max)
 }
 END_TEST
 
-UNIT_MAIN("dss", packs_golden_bytes, unpacks_golden_bytes, packs_no_values, loop_until_end,
-          too_little_space, wrong_type_can_be_retried, pack_refuses, unpack_refuses, other_widths,
-          peek_described, peek_plain, buffer_type_is_fixed_by_content, unload_and_load,
-          copy_payload_copies_the_rest, copies_and_sizes, compares, set_and_get, prints, dumps,
-          every_type_has_a_name, registers_types, table_of_types_is_bounded,
-          opens_from_many_threads, grows, stays_below_int32_max)
+UNIT_MAIN("dss")

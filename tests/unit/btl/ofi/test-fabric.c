@@ -65,7 +65,7 @@ START_TEST(signals_stay_the_applications)
 }
 END_TEST
 
-START_TEST(the_environment_is_as_before)
+UNIT_LOOP(the_environment_is_as_before, 0, 2)
 {
     static const char *const names[] = {"FI_PROVIDER", "IPATH_NO_BACKTRACE"};
     struct fabric fabric;
@@ -137,7 +137,7 @@ static int mr_reg(struct fid *fid, const void *base, size_t size, uint64_t acces
     return 0;
 }
 
-START_TEST(registrations_are_bound_and_enabled)
+UNIT_LOOP(registrations_are_bound_and_enabled, 0, 2)
 {
     static unsigned char memory[4096];
     struct fi_ops_mr ops = {.size = sizeof(ops), .reg = mr_reg};
@@ -212,14 +212,5 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ofi-fabric");
-    TCase *tcase = tcase_create("ofi-fabric");
-    suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, signals_stay_the_applications);
-    tcase_add_loop_test(tcase, the_environment_is_as_before, 0, 2);
-    tcase_add_loop_test(tcase, registrations_are_bound_and_enabled, 0, 2);
-    tcase_add_test(tcase, a_full_folder_is_named);
-    tcase_add_test(tcase, a_file_is_made_as_a_whole_or_refused);
-    return unit_main(suite);
+    return unit_run("ofi-fabric", 60);
 }

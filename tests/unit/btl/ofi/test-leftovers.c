@@ -74,4 +74,4 @@ START_TEST(what_the_dead_left_is_removed)
 }
 END_TEST
 
-UNIT_MAIN("ofi-leftovers", names_tell_their_owner, what_the_dead_left_is_removed)
+UNIT_MAIN("ofi-leftovers")

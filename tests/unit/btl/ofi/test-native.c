@@ -239,7 +239,7 @@ static int abandon(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(memory_that_was_given_back_stays_untouched)
+UNIT_LOOP(memory_that_was_given_back_stays_untouched, 0, 2)
 {
     struct minihost_options options = {.size = 2, .timeout_ms = 25000};
     char reason[512] = "";
@@ -271,14 +271,4 @@ START_TEST(what_is_known_not_to_work_goes_over_sends)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("ofi-native");
-    TCase *tcase = tcase_create("ofi-native");
-    suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 30);
-    tcase_add_test(tcase, what_is_refused_in_silence_ends);
-    tcase_add_loop_test(tcase, memory_that_was_given_back_stays_untouched, 0, 2);
-    tcase_add_test(tcase, what_is_known_not_to_work_goes_over_sends);
-    return unit_main(suite);
-}
+UNIT_MAIN("ofi-native")

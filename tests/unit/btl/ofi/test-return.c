@@ -155,32 +155,8 @@ static void run(int (*rank)(struct minihost *, void *), void *arg)
     ck_assert_msg(minihost_run(&options, rank, arg, reason, sizeof(reason)), "%s", reason);
 }
 
-START_TEST(what_is_lost_returns_as_often_as_it_is_lost)
-{
-    run(lose_and_return, NULL);
-}
-END_TEST
+UNIT_CASE(what_is_lost_returns_as_often_as_it_is_lost, run(lose_and_return, NULL))
+UNIT_CASE(who_is_idle_learns_of_a_loss, run(lose_once, NULL))
+UNIT_CASE(who_is_idle_learns_of_a_loss_once_there_is_room, run(lose_once, &retries))
 
-START_TEST(who_is_idle_learns_of_a_loss)
-{
-    run(lose_once, NULL);
-}
-END_TEST
-
-START_TEST(who_is_idle_learns_of_a_loss_once_there_is_room)
-{
-    run(lose_once, &retries);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("ofi-return");
-    TCase *tcase = tcase_create("ofi-return");
-    suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 30);
-    tcase_add_test(tcase, what_is_lost_returns_as_often_as_it_is_lost);
-    tcase_add_test(tcase, who_is_idle_learns_of_a_loss);
-    tcase_add_test(tcase, who_is_idle_learns_of_a_loss_once_there_is_room);
-    return unit_main(suite);
-}
+UNIT_MAIN("ofi-return")

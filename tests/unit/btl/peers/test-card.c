@@ -175,6 +175,4 @@ START_TEST(what_is_known_before_the_first_use_decides)
 }
 END_TEST
 
-UNIT_MAIN("card", each_life_has_a_card_of_its_own, an_answer_may_come_at_once_or_later,
-          there_may_be_no_card, a_cancelled_question_is_answered_to_nobody,
-          what_is_known_before_the_first_use_decides)
+UNIT_MAIN("card")

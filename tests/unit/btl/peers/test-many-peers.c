@@ -145,20 +145,20 @@ static void one_module(const char *name, size_t first, bool here)
     btl_close();
 }
 
-START_TEST(sm_peers_cost_little)
+UNIT_LOOP(sm_peers_cost_little, 0, 2)
 {
     one_module("sm", 1, _i == 0);
 }
 END_TEST
 
-START_TEST(tcp_peers_cost_little)
+UNIT_LOOP(tcp_peers_cost_little, 0, 2)
 {
     one_module("tcp", 0, _i == 0);
 }
 END_TEST
 
 #ifdef HAVE_FABRIC
-START_TEST(ofi_peers_cost_little)
+UNIT_LOOP(ofi_peers_cost_little, 0, 6)
 {
     static const char *const providers[] = {"tcp;ofi_rxm", "shm", "udp;ofi_rxd"};
     ck_assert_int_eq(param_override("btl_ofi_provider", providers[_i / 2]), ORTE_SUCCESS);
@@ -166,14 +166,15 @@ START_TEST(ofi_peers_cost_little)
 }
 END_TEST
 
-START_TEST(usnic_peers_cost_little)
+UNIT_LOOP(usnic_peers_cost_little, 0, 2)
 {
     one_module("usnic", 0, _i == 0);
 }
 END_TEST
+
 #endif
 
-START_TEST(rails_cost_little)
+UNIT_LOOP(rails_cost_little, 0, 2)
 {
     static const char *const names[] = {"sm", "tcp"};
     char reason[256];
@@ -199,16 +200,5 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("many-peers");
-    TCase *tcase = tcase_create("many-peers");
-    suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, sm_peers_cost_little, 0, 2);
-    tcase_add_loop_test(tcase, tcp_peers_cost_little, 0, 2);
-#ifdef HAVE_FABRIC
-    tcase_add_loop_test(tcase, ofi_peers_cost_little, 0, 6);
-    tcase_add_loop_test(tcase, usnic_peers_cost_little, 0, 2);
-#endif
-    tcase_add_loop_test(tcase, rails_cost_little, 0, 2);
-    return unit_main(suite);
+    return unit_run("many-peers", 60);
 }

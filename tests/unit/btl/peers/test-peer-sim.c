@@ -44,16 +44,4 @@ START_TEST(peers_agree_in_the_end_and_nothing_calls_back_twice)
 }
 END_TEST
 
-int main(int argc, char **argv)
-{
-    Suite *suite = suite_create("peer-sim");
-    unit_limit();
-    TCase *tcase = tcase_create("peer-sim");
-    if (argc > 1) {
-        setenv("SIM_COUNT", argv[1], 1);
-        tcase_set_timeout(tcase, LIMIT_S);
-    }
-    tcase_add_test(tcase, peers_agree_in_the_end_and_nothing_calls_back_twice);
-    suite_add_tcase(suite, tcase);
-    return unit_main(suite);
-}
+UNIT_MAIN_COUNTED("peer-sim", LIMIT_S)

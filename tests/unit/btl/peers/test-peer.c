@@ -403,7 +403,7 @@ static const struct outcome {
                       {PEER_CLOSING, ""}},
 };
 
-START_TEST(each_state_knows_each_event)
+UNIT_LOOP(each_state_knows_each_event, PEER_IDLE, PEER_CLOSING + 1)
 {
     struct btl_peer *peer = start(true);
     lead_to(peer, (enum btl_peer_state) _i);
@@ -669,23 +669,4 @@ START_TEST(one_that_was_never_used_just_goes)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("peer");
-    TCase *tcase = tcase_create("peer");
-    suite_add_tcase(suite, tcase);
-    tcase_add_loop_test(tcase, each_state_knows_each_event, PEER_IDLE, PEER_CLOSING + 1);
-    tcase_add_test(tcase, progress_connects_and_gives_up);
-    tcase_add_test(tcase, one_that_broke_is_tried_until_it_is_back);
-    tcase_add_test(tcase, a_link_that_comes_up_is_worth_a_try);
-    tcase_add_test(tcase, one_whose_card_nobody_asked_for_is_asked_for);
-    tcase_add_test(tcase, a_bad_card_fails_by_progress);
-    tcase_add_test(tcase, one_that_others_reach_drops_out_quietly);
-    tcase_add_test(tcase, a_late_card_finds_a_peer_that_came_or_ended);
-    tcase_add_test(tcase, one_that_came_by_itself_may_come_again_and_be_added);
-    tcase_add_test(tcase, a_restart_ends_those_that_nobody_added);
-    tcase_add_test(tcase, many_close_at_the_same_time_and_nobody_waits_for_ever);
-    tcase_add_test(tcase, one_that_breaks_while_it_closes_is_cut_and_waited_for_no_more);
-    tcase_add_test(tcase, one_that_was_never_used_just_goes);
-    return unit_main(suite);
-}
+UNIT_MAIN("peer")

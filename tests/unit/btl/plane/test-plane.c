@@ -470,17 +470,8 @@ static void run_ranks(const char *btl, bool late_cards)
     ck_assert_msg(good, "%s", reason);
 }
 
-START_TEST(test_ranks_sm)
-{
-    run_ranks("self,sm", false);
-}
-END_TEST
-
-START_TEST(test_ranks_tcp)
-{
-    run_ranks("self,tcp", false);
-}
-END_TEST
+UNIT_CASE(test_ranks_sm, run_ranks("self,sm", false))
+UNIT_CASE(test_ranks_tcp, run_ranks("self,tcp", false))
 
 START_TEST(test_threads)
 {
@@ -489,11 +480,7 @@ START_TEST(test_threads)
 }
 END_TEST
 
-START_TEST(test_late_cards)
-{
-    run_ranks("self,sm,tcp", true);
-}
-END_TEST
+UNIT_CASE(test_late_cards, run_ranks("self,sm,tcp", true))
 
 UNIT_MAIN("plane", test_closed, test_refused, test_add_nobody, test_watch_in_watcher,
           test_end_of_an_added_peer, test_again, test_callbacks_end_nothing, test_ranks_sm,

@@ -484,12 +484,4 @@ START_TEST(whom_nobody_reaches_any_more_has_no_rails)
 }
 END_TEST
 
-UNIT_MAIN("rails", who_is_never_asked_for_costs_no_module, what_was_lost_for_all_is_not_asked_later,
-          who_comes_by_itself_is_added_where_it_came, who_has_ended_before_is_not_asked_for,
-          whom_nobody_reaches_is_told_at_once, whom_nobody_reaches_any_more_has_no_rails,
-          a_rail_that_failed_is_tried_again_and_returns, rails_that_come_and_go_cost_no_memory,
-          who_stood_in_stands_by_again, a_standby_that_fails_is_none,
-          what_comes_together_is_taken_in_its_order, an_ended_peer_is_not_tried_again,
-          the_others_share_what_a_failed_rail_carried, a_lesser_module_takes_the_place_of_the_last,
-          nobody_else_may_reach_it, a_module_lost_for_all_is_lost_for_each,
-          a_restart_brings_them_back, an_ended_peer_gets_no_other_rail)
+UNIT_MAIN("rails")

@@ -175,17 +175,8 @@ static void sleep_and_publish(bool fences)
     sm_bell_close(&pair.bell);
 }
 
-START_TEST(no_message_is_slept_through)
-{
-    sleep_and_publish(false);
-}
-END_TEST
-
-START_TEST(nor_by_the_barriers_of_senders)
-{
-    sleep_and_publish(true);
-}
-END_TEST
+UNIT_CASE(no_message_is_slept_through, sleep_and_publish(false))
+UNIT_CASE(nor_by_the_barriers_of_senders, sleep_and_publish(true))
 
 /* Who rings for nobody looks at one word of the owner's. */
 START_TEST(all_is_hushed_until_somebody_sleeps)
@@ -207,8 +198,4 @@ START_TEST(all_is_hushed_until_somebody_sleeps)
 }
 END_TEST
 
-UNIT_MAIN("sm bell", who_never_sleeps_has_no_bell, each_sender_rings_once_for_each_sleep,
-          the_count_skips_never, a_full_pipe_has_been_rung,
-          a_bell_whose_owner_is_gone_rings_for_nobody, what_is_not_that_pipe_is_left_alone,
-          no_message_is_slept_through, nor_by_the_barriers_of_senders,
-          all_is_hushed_until_somebody_sleeps)
+UNIT_MAIN("sm bell")

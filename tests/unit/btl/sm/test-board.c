@@ -278,8 +278,4 @@ START_TEST(regions_check_handle_rights_bounds_and_peer)
 }
 END_TEST
 
-UNIT_MAIN("sm-board", announcement_reaches_the_owner, full_board_refuses_and_frees_again,
-          dropped_cell_is_freed_by_its_producer, closed_board_takes_no_ring,
-          close_before_take_can_still_be_read, scribbled_words_do_no_harm,
-          many_producers_lose_nothing, card_has_golden_bytes, malformed_cards_are_refused,
-          regions_check_handle_rights_bounds_and_peer)
+UNIT_MAIN("sm-board")

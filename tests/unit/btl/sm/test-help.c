@@ -156,11 +156,7 @@ static int absent_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(an_absent_target_holds_up_nothing)
-{
-    two_ranks(absent_run, 9000);
-}
-END_TEST
+UNIT_CASE(an_absent_target_holds_up_nothing, two_ranks(absent_run, 9000))
 
 static void on_failure(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                        void *local, mca_btl_base_registration_handle_t *handle, void *context,
@@ -229,11 +225,7 @@ static int midst_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(a_put_that_has_begun_holds_up_no_other)
-{
-    two_ranks(midst_run, 9000);
-}
-END_TEST
+UNIT_CASE(a_put_that_has_begun_holds_up_no_other, two_ranks(midst_run, 9000))
 
 static int death_run(struct minihost *host, void *arg)
 {
@@ -257,11 +249,7 @@ static int death_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(a_target_that_dies_in_a_put_fails_it)
-{
-    two_ranks(death_run, 9000);
-}
-END_TEST
+UNIT_CASE(a_target_that_dies_in_a_put_fails_it, two_ranks(death_run, 9000))
 
 /* Rank 1 carries out the first part of a put, makes something else of it and polls no more; rank 0
  * has not heard of it when it loses patience. */
@@ -299,11 +287,7 @@ static int again_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(nothing_is_carried_out_twice)
-{
-    two_ranks(again_run, 9000);
-}
-END_TEST
+UNIT_CASE(nothing_is_carried_out_twice, two_ranks(again_run, 9000))
 
 /* Both put and get, and look away now and then, for about as long as the other's patience. */
 static int busy_run(struct minihost *host, void *arg)
@@ -332,12 +316,6 @@ static int busy_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(nothing_is_carried_out_late)
-{
-    two_ranks(busy_run, 18000);
-}
-END_TEST
+UNIT_CASE(nothing_is_carried_out_late, two_ranks(busy_run, 18000))
 
-UNIT_MAIN("sm-help", an_absent_target_holds_up_nothing, a_put_that_has_begun_holds_up_no_other,
-          a_target_that_dies_in_a_put_fails_it, nothing_is_carried_out_twice,
-          nothing_is_carried_out_late)
+UNIT_MAIN("sm-help")

@@ -77,7 +77,7 @@ static int again_run(struct minihost *host, void *answers)
     return 0;
 }
 
-START_TEST(one_that_is_added_again_is_heard)
+UNIT_LOOP(one_that_is_added_again_is_heard, 0, 2)
 {
     const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
     static bool answers = true;
@@ -281,7 +281,7 @@ static int leaving_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(finalize_leaves_nothing)
+UNIT_LOOP(finalize_leaves_nothing, 0, 2)
 {
     const struct minihost_options options = {.size = 3, .timeout_ms = 9000};
     static char backings[2][8] = {"memfd", "file"};
@@ -289,16 +289,4 @@ START_TEST(finalize_leaves_nothing)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("sm-leave");
-    TCase *tcase = tcase_create("sm-leave");
-    suite_add_tcase(suite, tcase);
-    tcase_add_test(tcase, a_sender_that_is_dropped_hears_of_it);
-    tcase_add_loop_test(tcase, one_that_is_added_again_is_heard, 0, 2);
-    tcase_add_test(tcase, one_that_has_closed_fails_with_the_next_message);
-    tcase_add_test(tcase, what_a_leaver_has_taken_has_arrived);
-    tcase_add_test(tcase, fragments_last_while_they_are_read);
-    tcase_add_loop_test(tcase, finalize_leaves_nothing, 0, 2);
-    return unit_main(suite);
-}
+UNIT_MAIN("sm-leave")

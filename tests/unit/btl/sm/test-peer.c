@@ -100,7 +100,7 @@ static int killed_run(struct minihost *host, void *arg)
     return host->rank == VICTIM ? victim_run(host, arg) : survivor_run(host, arg);
 }
 
-START_TEST(killed_peer_stops_nobody)
+UNIT_LOOP(killed_peer_stops_nobody, 0, 4)
 {
     const struct minihost_options options = {.size = 3, .timeout_ms = 9000};
     size_t sizes[] = {40, 300, 3000, 32768};
@@ -228,7 +228,7 @@ static int scribbled_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(scribbling_peer_harms_only_itself)
+UNIT_LOOP(scribbling_peer_harms_only_itself, 0, SCRIBBLES)
 {
     const struct minihost_options options = {.size = 3, .timeout_ms = 9000};
     enum scribble what = (enum scribble) _i;
@@ -594,7 +594,7 @@ static int ended_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(the_host_knows_of_a_death_and_who_left_is_no_failure)
+UNIT_LOOP(the_host_knows_of_a_death_and_who_left_is_no_failure, 0, 2)
 {
     const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
     bool killed = _i == 1;
@@ -602,7 +602,7 @@ START_TEST(the_host_knows_of_a_death_and_who_left_is_no_failure)
 }
 END_TEST
 
-START_TEST(an_endpoint_of_an_earlier_life_fails_where_it_is_held_and_goes_where_not)
+UNIT_LOOP(an_endpoint_of_an_earlier_life_fails_where_it_is_held_and_goes_where_not, 0, 2)
 {
     const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
     bool held = _i == 1;
@@ -610,18 +610,4 @@ START_TEST(an_endpoint_of_an_earlier_life_fails_where_it_is_held_and_goes_where_
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("sm-peer");
-    TCase *tcase = tcase_create("sm-peer");
-    suite_add_tcase(suite, tcase);
-    tcase_add_loop_test(tcase, killed_peer_stops_nobody, 0, 4);
-    tcase_add_loop_test(tcase, scribbling_peer_harms_only_itself, 0, SCRIBBLES);
-    tcase_add_test(tcase, operations_end_with_the_ring_of_their_answers);
-    tcase_add_test(tcase, false_announcements_are_refused);
-    tcase_add_loop_test(
-        tcase, an_endpoint_of_an_earlier_life_fails_where_it_is_held_and_goes_where_not, 0, 2);
-    tcase_add_loop_test(tcase, the_host_knows_of_a_death_and_who_left_is_no_failure, 0, 2);
-    tcase_add_test(tcase, other_nodes_and_forged_cards_are_not_reachable);
-    return unit_main(suite);
-}
+UNIT_MAIN("sm-peer")

@@ -450,10 +450,4 @@ START_TEST(single_copy_reaches_only_who_is_meant)
 }
 END_TEST
 
-UNIT_MAIN("sm-segment", memfd_is_sealed_private_and_unnamed,
-          peer_sees_what_is_committed_and_no_more, peer_can_write_the_board_and_nothing_else,
-          a_renewed_segment_stays_in_its_place, forged_cards_do_not_attach,
-          descriptors_of_other_kinds_do_not_attach, hostile_headers_do_not_attach,
-          file_is_private_and_goes_with_its_owner, file_without_a_folder_is_an_error,
-          file_size_limit_is_an_error_and_no_signal, full_memory_is_an_error_and_no_signal,
-          layouts_are_checked, dead_processes_are_known, single_copy_reaches_only_who_is_meant)
+UNIT_MAIN("sm-segment")

@@ -114,7 +114,7 @@ static int emulated_run(struct minihost *host, void *arg)
     return 0;
 }
 
-START_TEST(put_and_get_work_without_single_copy)
+UNIT_LOOP(put_and_get_work_without_single_copy, 0, 3)
 {
     const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
     enum forbidden how = (enum forbidden) _i;
@@ -154,12 +154,4 @@ START_TEST(shortage_loses_nothing)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("sm-shortage");
-    TCase *tcase = tcase_create("sm-shortage");
-    suite_add_tcase(suite, tcase);
-    tcase_add_loop_test(tcase, put_and_get_work_without_single_copy, 0, 3);
-    tcase_add_test(tcase, shortage_loses_nothing);
-    return unit_main(suite);
-}
+UNIT_MAIN("sm-shortage")

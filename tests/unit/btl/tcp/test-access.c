@@ -236,35 +236,17 @@ static void check_bad_answer(struct tcp_frame answer, bool own_id)
     tcp_host_close(&tcp_peer.host);
 }
 
-START_TEST(done_without_data_is_refused)
-{
-    check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DONE}, true);
-}
-END_TEST
-
-START_TEST(more_data_than_asked_for_is_refused)
-{
-    check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DATA, .size = 65}, true);
-}
-END_TEST
-
-START_TEST(less_data_than_asked_for_is_refused)
-{
-    check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DATA, .size = 63}, true);
-}
-END_TEST
-
-START_TEST(data_for_nobody_is_refused)
-{
-    check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DATA, .size = 64, .id = 12345}, false);
-}
-END_TEST
-
-START_TEST(done_for_nobody_is_refused)
-{
-    check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DONE, .id = UINT64_MAX}, false);
-}
-END_TEST
+UNIT_CASE(done_without_data_is_refused,
+          check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DONE}, true))
+UNIT_CASE(more_data_than_asked_for_is_refused,
+          check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DATA, .size = 65}, true))
+UNIT_CASE(less_data_than_asked_for_is_refused,
+          check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DATA, .size = 63}, true))
+UNIT_CASE(data_for_nobody_is_refused,
+          check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DATA, .size = 64, .id = 12345},
+                           false))
+UNIT_CASE(done_for_nobody_is_refused,
+          check_bad_answer((struct tcp_frame){.type = TCP_FRAME_DONE, .id = UINT64_MAX}, false))
 
 START_TEST(data_for_an_earlier_use_of_a_slot_is_refused)
 {
@@ -320,10 +302,4 @@ START_TEST(an_answer_before_the_data_left_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("tcp-access", a_put_lands_in_place, a_refused_put_is_drained,
-          deregistering_stops_a_put_in_its_midst, deregistering_stops_a_get_in_its_midst,
-          greed_is_cut_off, a_get_takes_data_then_done, done_without_data_is_refused,
-          more_data_than_asked_for_is_refused, less_data_than_asked_for_is_refused,
-          data_for_nobody_is_refused, done_for_nobody_is_refused,
-          data_for_an_earlier_use_of_a_slot_is_refused, data_that_comes_twice_is_refused,
-          an_answer_before_the_data_left_is_refused)
+UNIT_MAIN("tcp-access")

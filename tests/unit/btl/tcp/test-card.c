@@ -149,6 +149,4 @@ START_TEST(elsewhere_the_best_pair_serves_alone)
 }
 END_TEST
 
-UNIT_MAIN("tcp-card", card_has_these_bytes, hostile_cards_are_refused, port_zero_is_refused,
-          interfaces_in_a_subnet_serve_in_pairs, two_pairs_in_one_subnet_share_no_interface,
-          elsewhere_the_best_pair_serves_alone)
+UNIT_MAIN("tcp-card")

@@ -128,17 +128,8 @@ static void check_bad_welcome(size_t flip, uint64_t incarnation)
     tcp_host_close(&tcp_peer.host);
 }
 
-START_TEST(a_forged_welcome_is_not_believed)
-{
-    check_bad_welcome(20 * 8 + 1, 5);
-}
-END_TEST
-
-START_TEST(another_life_than_the_cards_is_not_believed)
-{
-    check_bad_welcome(0, 6);
-}
-END_TEST
+UNIT_CASE(a_forged_welcome_is_not_believed, check_bad_welcome(20 * 8 + 1, 5))
+UNIT_CASE(another_life_than_the_cards_is_not_believed, check_bad_welcome(0, 6))
 
 START_TEST(a_closed_door_is_tried_again)
 {
@@ -270,10 +261,4 @@ START_TEST(what_a_dead_peer_sent_before_is_read)
 }
 END_TEST
 
-UNIT_MAIN("tcp-connect", the_next_address_is_tried, no_address_is_an_error_once,
-          an_address_that_drops_a_connect_is_tried_again, a_silent_address_is_an_error_in_the_end,
-          a_forged_welcome_is_not_believed, another_life_than_the_cards_is_not_believed,
-          a_closed_door_is_tried_again, the_lower_name_wins, the_higher_name_gives_way,
-          the_first_hello_wins_otherwise, crossed_out_means_wait,
-          a_peer_that_the_host_knows_to_be_dead_is_not_waited_for,
-          what_a_dead_peer_sent_before_is_read)
+UNIT_MAIN("tcp-connect")

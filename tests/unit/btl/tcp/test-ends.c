@@ -110,35 +110,11 @@ static void end_by_a_missing_frame(int fd)
     ck_assert_uint_eq(tcp_peer.received, 1);
 }
 
-START_TEST(a_frame_twice_fails_all_once)
-{
-    check_break(end_by_a_frame_twice);
-}
-END_TEST
-
-START_TEST(a_missing_frame_fails_all_once)
-{
-    check_break(end_by_a_missing_frame);
-}
-END_TEST
-
-START_TEST(a_reset_fails_all_once)
-{
-    check_break(end_by_reset);
-}
-END_TEST
-
-START_TEST(an_end_within_a_frame_fails_all_once)
-{
-    check_break(end_by_half_frame);
-}
-END_TEST
-
-START_TEST(nonsense_fails_all_once)
-{
-    check_break(end_by_nonsense);
-}
-END_TEST
+UNIT_CASE(a_frame_twice_fails_all_once, check_break(end_by_a_frame_twice))
+UNIT_CASE(a_missing_frame_fails_all_once, check_break(end_by_a_missing_frame))
+UNIT_CASE(a_reset_fails_all_once, check_break(end_by_reset))
+UNIT_CASE(an_end_within_a_frame_fails_all_once, check_break(end_by_half_frame))
+UNIT_CASE(nonsense_fails_all_once, check_break(end_by_nonsense))
 
 START_TEST(del_procs_fails_all_once)
 {
@@ -222,7 +198,4 @@ START_TEST(the_queue_is_bounded_and_in_order)
 }
 END_TEST
 
-UNIT_MAIN("tcp-ends", bye_leaves_no_error, a_reset_fails_all_once,
-          an_end_within_a_frame_fails_all_once, nonsense_fails_all_once,
-          a_frame_twice_fails_all_once, a_missing_frame_fails_all_once, del_procs_fails_all_once,
-          finalize_writes_what_counts_as_sent, the_queue_is_bounded_and_in_order)
+UNIT_MAIN("tcp-ends")

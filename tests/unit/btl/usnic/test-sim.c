@@ -57,41 +57,12 @@ static void must_fail(enum sim_sabotage sabotage)
     ck_assert(broken);
 }
 
-START_TEST(fails_with_packets_that_are_taken_twice)
-{
-    must_fail(SIM_NO_DEDUP);
-}
-END_TEST
-
-START_TEST(fails_with_packets_of_old_sessions)
-{
-    must_fail(SIM_NO_EPOCH);
-}
-END_TEST
-
-START_TEST(fails_with_acknowledgements_of_the_unseen)
-{
-    must_fail(SIM_ACK_UNSEEN);
-}
-END_TEST
-
-START_TEST(fails_with_early_delivery)
-{
-    must_fail(SIM_EARLY_DELIVERY);
-}
-END_TEST
-
-START_TEST(fails_with_numbers_that_do_not_wrap)
-{
-    must_fail(SIM_NO_WRAP);
-}
-END_TEST
-
-START_TEST(fails_with_a_hotel_that_never_evicts)
-{
-    must_fail(SIM_NO_EVICTION);
-}
-END_TEST
+UNIT_CASE(fails_with_packets_that_are_taken_twice, must_fail(SIM_NO_DEDUP))
+UNIT_CASE(fails_with_packets_of_old_sessions, must_fail(SIM_NO_EPOCH))
+UNIT_CASE(fails_with_acknowledgements_of_the_unseen, must_fail(SIM_ACK_UNSEEN))
+UNIT_CASE(fails_with_early_delivery, must_fail(SIM_EARLY_DELIVERY))
+UNIT_CASE(fails_with_numbers_that_do_not_wrap, must_fail(SIM_NO_WRAP))
+UNIT_CASE(fails_with_a_hotel_that_never_evicts, must_fail(SIM_NO_EVICTION))
 
 int main(int argc, char **argv)
 {

@@ -43,5 +43,4 @@ START_TEST(names_reach_the_terminal_as_text)
 }
 END_TEST
 
-UNIT_MAIN("progress", the_line_counts_and_names, the_last_column_stays_free,
-          names_reach_the_terminal_as_text)
+UNIT_MAIN("progress")

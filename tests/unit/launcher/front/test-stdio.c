@@ -441,13 +441,4 @@ START_TEST(test_a_terminal_does_not_stop_a_background_job)
 }
 END_TEST
 
-UNIT_MAIN("stdio", test_every_byte_is_written_in_order, test_every_byte_is_written_without_a_thread,
-          test_the_buffer_is_bounded, test_a_stuck_writer_can_be_ended,
-          test_a_broken_pipe_is_told_once_and_the_rest_dropped,
-          test_a_broken_pipe_is_told_without_a_thread, test_a_full_device_is_told,
-          test_ending_unused_ones, test_a_non_blocking_pipe_is_waited_for,
-          test_nothing_is_read_that_is_not_allowed,
-          test_nothing_is_read_without_a_thread_that_is_not_allowed,
-          test_every_byte_is_read_in_order, test_every_byte_is_read_without_a_thread,
-          test_a_waiting_reader_can_be_ended, test_a_closed_descriptor_is_at_its_end,
-          test_a_terminal_does_not_stop_a_background_job)
+UNIT_MAIN("stdio")

@@ -83,5 +83,4 @@ START_TEST(lines_are_taken_once)
 }
 END_TEST
 
-UNIT_MAIN("launcher: the lines of --report", nothing_but_the_event, members, lists_of_objects,
-          lines_are_taken_once)
+UNIT_MAIN("launcher: the lines of --report")

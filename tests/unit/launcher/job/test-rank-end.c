@@ -71,5 +71,4 @@ START_TEST(a_signal_without_a_name)
 }
 END_TEST
 
-UNIT_MAIN("launcher: how a rank ended", exits, misses_a_call, is_killed, want_of_memory,
-          a_signal_without_a_name)
+UNIT_MAIN("launcher: how a rank ended")

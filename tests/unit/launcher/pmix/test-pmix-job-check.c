@@ -123,4 +123,4 @@ START_TEST(places)
 }
 END_TEST
 
-UNIT_MAIN("pmix-job-check", well_made, names_and_sizes, nodes, places)
+UNIT_MAIN("pmix-job-check")

@@ -178,4 +178,4 @@ START_TEST(broken_answers)
 }
 END_TEST
 
-UNIT_MAIN("pmix-published", ranges, one_of_each, read_once, limits, answers, broken_answers)
+UNIT_MAIN("pmix-published")

@@ -110,4 +110,4 @@ START_TEST(what_cannot_be_written)
 }
 END_TEST
 
-UNIT_MAIN("pmix-rendezvous", three_names, names_of_hosts, what_cannot_be_written)
+UNIT_MAIN("pmix-rendezvous")

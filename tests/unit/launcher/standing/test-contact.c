@@ -69,5 +69,4 @@ START_TEST(test_files_of_others_and_of_nothing_are_refused)
 }
 END_TEST
 
-UNIT_MAIN("contact", test_the_socket_is_beside_that_for_ranks, test_other_texts_name_none,
-          test_a_file_may_be_named_as_prrte_does, test_files_of_others_and_of_nothing_are_refused)
+UNIT_MAIN("contact")

@@ -101,17 +101,10 @@ static void find_weights(uint32_t flags)
     close_world();
 }
 
-START_TEST(shares_of_fetches_follow_the_measured_speed)
-{
-    find_weights(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET);
-}
-END_TEST
-
-START_TEST(shares_of_puts_follow_the_measured_speed)
-{
-    find_weights(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_PUT);
-}
-END_TEST
+UNIT_CASE(shares_of_fetches_follow_the_measured_speed,
+          find_weights(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET))
+UNIT_CASE(shares_of_puts_follow_the_measured_speed,
+          find_weights(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_PUT))
 
 /* Rounds in which the rails have to move the same; all rails together in less time than one. */
 START_TEST(many_messages_use_all_rails_to_the_end)
@@ -203,7 +196,4 @@ START_TEST(a_peer_that_is_used_takes_little_memory)
 }
 END_TEST
 
-UNIT_MAIN("stripe", shares_of_fetches_follow_the_measured_speed,
-          shares_of_puts_follow_the_measured_speed, many_messages_use_all_rails_to_the_end,
-          what_a_rail_does_not_bring_comes_by_another, no_rail_brings_it,
-          short_messages_pass_long_ones, a_peer_that_is_used_takes_little_memory)
+UNIT_MAIN("stripe")

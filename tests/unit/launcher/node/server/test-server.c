@@ -454,17 +454,8 @@ static void lose(uint32_t rank)
     end();
 }
 
-START_TEST(test_a_fence_fails_when_a_rank_is_lost)
-{
-    lose(3);
-}
-END_TEST
-
-START_TEST(test_a_fence_fails_when_a_rank_of_the_root_is_lost)
-{
-    lose(0);
-}
-END_TEST
+UNIT_CASE(test_a_fence_fails_when_a_rank_is_lost, lose(3))
+UNIT_CASE(test_a_fence_fails_when_a_rank_of_the_root_is_lost, lose(0))
 
 /* Rank 3 comes only when rank 2, of the same daemon, has been told. */
 static _Atomic bool neighbour_told;
@@ -646,10 +637,4 @@ START_TEST(test_a_rank_of_another_daemon_is_not_welcome)
 }
 END_TEST
 
-UNIT_MAIN("server", test_cards_are_collected, test_cards_come_on_demand,
-          test_who_asks_early_is_answered_later, test_a_rank_in_a_fence_says_what_it_has_counted,
-          test_nobody_passes_a_fence_before_all_have_come, test_a_fence_fails_when_a_rank_is_lost,
-          test_a_fence_fails_when_a_rank_of_the_root_is_lost,
-          test_a_failed_fence_does_not_wait_for_neighbours,
-          test_a_fence_fails_when_a_daemon_is_lost, test_nonsense_disturbs_nobody,
-          test_cards_that_are_none_do_not_spread, test_a_rank_of_another_daemon_is_not_welcome)
+UNIT_MAIN("server")

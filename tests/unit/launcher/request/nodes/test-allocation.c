@@ -241,7 +241,4 @@ START_TEST(test_their_errors_name_the_variable)
 }
 END_TEST
 
-UNIT_MAIN("allocation", test_no_allocation_is_empty, test_nodes_have_a_slot_for_each_task,
-          test_a_step_does_not_confuse, test_errors_name_the_variable_and_its_value,
-          test_a_long_value_is_cut, test_the_allocation_is_given_on, test_other_managers_give_nodes,
-          test_lsf_gives_nodes_in_variables, test_their_errors_name_the_variable)
+UNIT_MAIN("allocation")

@@ -156,5 +156,4 @@ START_TEST(test_files)
 }
 END_TEST
 
-UNIT_MAIN("hostfile", test_lines_are_read, test_a_host_that_comes_again_brings_its_slots,
-          test_many_hosts_have_their_limit, test_mistakes_are_named_with_their_line, test_files)
+UNIT_MAIN("hostfile")

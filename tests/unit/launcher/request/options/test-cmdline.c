@@ -514,7 +514,7 @@ static const struct {
     {"--this-is-a-very-long-option-that-nobody-knows p", "--help"},
 };
 
-START_TEST(test_mistakes_are_named)
+UNIT_LOOP(test_mistakes_are_named, 0, sizeof(wrong) / sizeof(*wrong))
 {
     ck_assert_int_eq(parse(wrong[_i].line), CMDLINE_ERROR);
     ck_assert_msg(strstr(reason, wrong[_i].word), "'%s': '%s' does not say '%s'", wrong[_i].line,
@@ -587,33 +587,4 @@ START_TEST(test_report)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("cmdline");
-    TCase *tcase = tcase_create("cmdline");
-    suite_add_tcase(suite, tcase);
-    tcase_add_test(tcase, test_program_and_defaults);
-    tcase_add_test(tcase, test_all_spellings_of_the_count);
-    tcase_add_test(tcase, test_input_and_output);
-    tcase_add_test(tcase, test_environment_as_hydra_writes_it);
-    tcase_add_test(tcase, test_time_limit_of_the_environment);
-    tcase_add_test(tcase, test_flags_and_values);
-    tcase_add_test(tcase, test_several_programs);
-    tcase_add_test(tcase, test_exported_variables);
-    tcase_add_test(tcase, test_parameters_reach_the_launcher_and_every_app);
-    tcase_add_test(tcase, test_parameters_that_are_nearly_keels);
-    tcase_add_test(tcase, test_hosts);
-    tcase_add_test(tcase, test_simulated_nodes);
-    tcase_add_test(tcase, test_where_ranks_run);
-    tcase_add_test(tcase, test_hosts_of_each_program);
-    tcase_add_test(tcase, test_programs_in_a_file);
-    tcase_add_test(tcase, test_parameters_stand_in_for_options);
-    tcase_add_test(tcase, test_open_mpis_variables_count);
-    tcase_add_test(tcase, test_options_count_more_than_words_of_map_by);
-    tcase_add_test(tcase, test_a_parameter_that_makes_no_sense);
-    tcase_add_loop_test(tcase, test_mistakes_are_named, 0, sizeof(wrong) / sizeof(*wrong));
-    tcase_add_test(tcase, test_an_empty_program_name_is_refused);
-    tcase_add_test(tcase, test_help_and_version);
-    tcase_add_test(tcase, test_report);
-    return unit_main(suite);
-}
+UNIT_MAIN("cmdline")
