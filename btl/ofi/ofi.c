@@ -47,7 +47,7 @@ void ofi_module_destroy(struct ofi_module *ofi)
     ofi_abandoned_release(ofi);
     ofi_regions_destroy(ofi->native.regions);
     fabric_close(&ofi->fabric);
-    ofi_receive_close(ofi);
+    fabric_receive_close(&ofi->rx);
     desc_set_fini(&ofi->descs);
     pool_fini(&ofi->txs);
     region_table_destroy(ofi->regions);

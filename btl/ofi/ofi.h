@@ -6,6 +6,7 @@
 #include <base/data/pool.h>
 #include <base/data/reorder.h>
 #include <btl/emulation/rdma_am.h>
+#include <btl/fabric/fabric_receive.h>
 #include <btl/modules/module.h>
 #include <btl/ofi/provider/fabric.h>
 #include <btl/ofi/wire/card.h>
@@ -22,8 +23,8 @@ _Static_assert((size_t) OFI_CONTROL_BYTES >= (size_t) BTL_HELLO_MAX, "a hello fi
 typedef struct mca_btl_base_endpoint_t ofi_endpoint;
 struct ofi_traits;
 
-/* What a completion of libfabric's leads back to. The provider has context until then. */
-enum ofi_op_kind { OFI_OP_RECEIVE, OFI_OP_SEND, OFI_OP_CONTROL, OFI_OP_RDMA };
+/* What a completion leads back to that is not a receive. The provider has context until then. */
+enum ofi_op_kind { OFI_OP_SEND, OFI_OP_CONTROL, OFI_OP_RDMA };
 struct ofi_op {
     struct fi_context2 context; /* first */
     enum ofi_op_kind kind;
@@ -31,11 +32,9 @@ struct ofi_op {
 
 /* A receive buffer: posted, or held until its turn in a peer's sequence. */
 struct ofi_rx {
-    struct ofi_op op;
+    struct fabric_rx rx;        /* first */
     struct reorder_frame early; /* while a peer's order keeps it */
-    struct list link;           /* in the module's unposted */
-    uint8_t *bytes;
-    size_t size; /* of what arrived */
+    size_t size;                /* of what arrived */
 };
 
 /* What the provider has to send: a descriptor, control bytes, or an operation on remote memory. */
@@ -70,13 +69,6 @@ struct ofi_native {
     uint64_t last_key;             /* of memory that is no region; below any region's key */
 };
 
-struct ofi_receive {
-    struct ofi_rx *buffers; /* owned */
-    size_t count;
-    size_t bytes; /* of each */
-    struct list unposted;
-};
-
 struct ofi_module {
     mca_btl_base_module_t super;  /* first */
     struct desc_set descs;        /* second */
@@ -98,11 +90,11 @@ struct ofi_module {
     size_t window;    /* bytes that may be in flight to a peer; 0: the provider sees to it */
     uint8_t *scratch; /* as many */
 
-    struct ofi_receive rx;
-    struct list owing;     /* endpoints that wait for room to say that their session is lost */
-    struct list abandoned; /* transmissions that nobody waits for */
-    unsigned depth;        /* of completions inside sends */
-    unsigned idle_polls;   /* since the last event */
+    struct fabric_receives rx; /* struct ofi_rx */
+    struct list owing;         /* endpoints that wait for room to say that their session is lost */
+    struct list abandoned;     /* transmissions that nobody waits for */
+    unsigned depth;            /* of completions inside sends */
+    unsigned idle_polls;       /* since the last event */
     unsigned busy_polls;
     uint64_t look_us; /* when ofi_silence_check looks at the peers next */
     unsigned probes;  /* of their hosts that are open, about */

@@ -137,7 +137,7 @@ static int memory_open(struct ofi_module *ofi, char *reason, size_t reason_size)
     size_t small = HEADROOM + SMALL_PAYLOAD;
     size_t large = HEADROOM + ((ofi->super.btl_max_send_size + 63) & ~(size_t) 63);
     size_t frame = OFI_HEADER_BYTES + ofi->super.btl_max_send_size;
-    size_t total = ofi_receive_room(receives, frame) + limit * (small + large) +
+    size_t total = fabric_receive_room(receives, frame) + limit * (small + large) +
                    OFI_CONTROLS * OFI_CONTROL_BYTES;
 
     int status = fabric_map(&ofi->fabric, total, reason, reason_size);
@@ -288,7 +288,7 @@ int ofi_reopen(struct ofi_module *ofi)
         status = fabric_map(&ofi->fabric, 0, reason, sizeof(reason));
     }
     if (status == ORTE_SUCCESS) {
-        ofi_receive_again(ofi);
+        fabric_receive_again(&ofi->rx);
         if (ofi->native.regions) {
             ofi_regions_again(ofi);
         }

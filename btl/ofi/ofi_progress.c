@@ -12,8 +12,8 @@ static void completed(struct ofi_module *ofi, const struct fi_cq_msg_entry *entr
 {
     struct ofi_op *op = entry->op_context;
 
-    if (op->kind == OFI_OP_RECEIVE) {
-        ofi_received(ofi, container_of(op, struct ofi_rx, op), entry->len);
+    if (fabric_receive_has(&ofi->rx, op)) {
+        ofi_received(ofi, entry->op_context, entry->len);
         return;
     }
     struct ofi_tx *tx = container_of(op, struct ofi_tx, op);
@@ -47,27 +47,28 @@ static void transmission_failed(struct ofi_module *ofi, struct ofi_tx *tx, int e
 static void failed(struct ofi_module *ofi, const struct fi_cq_err_entry *error)
 {
     struct ofi_op *op = error->op_context;
+    bool receives = fabric_receive_has(&ofi->rx, op);
     unsigned held = 0;
 
     if (error->err != FI_ECANCELED && log_rate_ok("ofi error", &held)) {
         log_info(LOG_BTL, "ofi: %s failed: %s (%u more)",
-                 !op                          ? "an operation"
-                 : op->kind == OFI_OP_RECEIVE ? "a receive"
-                                              : "a transmission",
+                 !op        ? "an operation"
+                 : receives ? "a receive"
+                            : "a transmission",
                  fabric_strerror(&ofi->fabric, error->err), held);
     }
     if (!op) {
         return; /* of an injected message, which has no more to say */
     }
-    if (op->kind != OFI_OP_RECEIVE) {
+    if (!receives) {
         transmission_failed(ofi, container_of(op, struct ofi_tx, op), error->err);
         return;
     }
-    struct ofi_rx *rx = container_of(op, struct ofi_rx, op);
+    struct fabric_rx *rx = error->op_context;
     if (error->err == FI_ECANCELED) {
         list_append(&ofi->rx.unposted, &rx->link);
     } else {
-        ofi_receive_post(ofi, rx);
+        fabric_receive_post(&ofi->rx, rx);
     }
 }
 
@@ -112,7 +113,7 @@ int ofi_poll(mca_btl_base_module_t *btl)
     int events = ofi->fabric.cq ? read_completions(ofi) : 0; /* none: a restart failed */
 
     if (!list_empty(&ofi->rx.unposted) && !ofi->peers.closing && ofi->fabric.ep) {
-        ofi_receive_repost(ofi);
+        fabric_receive_repost(&ofi->rx);
     }
     if (!list_empty(&ofi->native.by_age)) {
         events += ofi_native_expire(ofi);

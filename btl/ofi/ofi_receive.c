@@ -4,79 +4,26 @@
 #include <base/settings/log.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_receive.h>
-#include <stdlib.h>
-
-enum { CACHE_LINE = 64 };
-
-/* ---- buffers ---- */
-
-static size_t stride_of(size_t bytes)
-{
-    return (bytes + CACHE_LINE - 1) & ~(size_t) (CACHE_LINE - 1);
-}
-
-size_t ofi_receive_room(size_t count, size_t bytes)
-{
-    return count * stride_of(bytes);
-}
 
 int ofi_receive_open(struct ofi_module *ofi, size_t count, size_t bytes)
 {
-    list_init(&ofi->rx.unposted);
-    ofi->rx.buffers = calloc(count, sizeof(*ofi->rx.buffers));
-    if (!ofi->rx.buffers) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
+    int status = fabric_receive_open(&ofi->rx, &ofi->fabric, count, bytes, sizeof(struct ofi_rx));
+
+    for (size_t i = 0; ofi->rx.elements && i < count; i++) {
+        list_init(&container_of(fabric_receive_at(&ofi->rx, i), struct ofi_rx, rx)->early.link);
     }
-    ofi->rx.count = count;
-    ofi->rx.bytes = bytes;
-    for (size_t i = 0; i < count; i++) {
-        struct ofi_rx *rx = &ofi->rx.buffers[i];
-        rx->op.kind = OFI_OP_RECEIVE;
-        rx->bytes = fabric_carve(&ofi->fabric, bytes);
-        list_init(&rx->early.link);
-        list_init(&rx->link);
-        ofi_receive_post(ofi, rx);
-    }
-    return list_empty(&ofi->rx.unposted) ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+    return status;
 }
 
-void ofi_receive_again(struct ofi_module *ofi)
+static void give_back(struct ofi_module *ofi, struct ofi_rx *rx)
 {
-    for (size_t i = 0; i < ofi->rx.count; i++) {
-        list_remove(&ofi->rx.buffers[i].link);
-        ofi_receive_post(ofi, &ofi->rx.buffers[i]);
-    }
-}
-
-void ofi_receive_close(struct ofi_module *ofi)
-{
-    free(ofi->rx.buffers);
-    ofi->rx.buffers = NULL;
-}
-
-void ofi_receive_post(struct ofi_module *ofi, struct ofi_rx *rx)
-{
-    if (!ofi->fabric.ep || fi_recv(ofi->fabric.ep, rx->bytes, ofi->rx.bytes,
-                                   ofi->fabric.memory_desc, FI_ADDR_UNSPEC, &rx->op.context) != 0) {
-        list_append(&ofi->rx.unposted, &rx->link);
-    }
-}
-
-void ofi_receive_repost(struct ofi_module *ofi)
-{
-    struct list again;
-
-    list_init(&again);
-    list_splice(&again, &ofi->rx.unposted);
-    for (struct list *link; (link = list_pop(&again));) {
-        ofi_receive_post(ofi, container_of(link, struct ofi_rx, link));
-    }
+    fabric_receive_post(&ofi->rx, &rx->rx);
 }
 
 void ofi_receive_drop(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     for (struct reorder_frame *frame; (frame = reorder_drop(&peer->order));) {
-        ofi_receive_post(ofi, container_of(frame, struct ofi_rx, early));
+        give_back(ofi, container_of(frame, struct ofi_rx, early));
     }
     reorder_restart(&peer->order, 0);
 }
@@ -86,9 +33,9 @@ void ofi_receive_drop(struct ofi_module *ofi, ofi_endpoint *peer)
 /* A frame whose turn it is. */
 static void frame_take(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_rx *rx)
 {
-    const struct ofi_header header = ofi_header_decode(rx->bytes);
+    const struct ofi_header header = ofi_header_decode(rx->rx.bytes);
     mca_btl_base_segment_t segment = {
-        .seg_addr.pval = rx->bytes + OFI_HEADER_BYTES,
+        .seg_addr.pval = rx->rx.bytes + OFI_HEADER_BYTES,
         .seg_len = rx->size - OFI_HEADER_BYTES,
     };
 
@@ -126,7 +73,7 @@ static void drop(struct ofi_module *ofi, const char *why)
 /* True: the buffer is kept until its turn. */
 static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
 {
-    const struct ofi_header header = ofi_header_decode(rx->bytes);
+    const struct ofi_header header = ofi_header_decode(rx->rx.bytes);
     ofi_endpoint *peer = ofi_peer_of(ofi, &header);
     struct fault fault = fault_at("btl.ofi.recv");
 
@@ -160,20 +107,22 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
     for (struct reorder_frame *frame; (frame = reorder_next(&peer->order));) {
         struct ofi_rx *early = container_of(frame, struct ofi_rx, early);
         frame_take(ofi, peer, early);
-        ofi_receive_post(ofi, early);
+        give_back(ofi, early);
     }
     return false;
 }
 
-void ofi_received(struct ofi_module *ofi, struct ofi_rx *rx, size_t size)
+void ofi_received(struct ofi_module *ofi, struct fabric_rx *received, size_t size)
 {
+    struct ofi_rx *rx = container_of(received, struct ofi_rx, rx);
+
     rx->size = size;
     if (size < OFI_HEADER_BYTES || size > ofi->rx.bytes) {
         drop(ofi, "no header");
-    } else if (rx->bytes[0] == OFI_HELLO) {
-        ofi->dropped += !btl_hello_received(&ofi->greeter, rx->bytes, size);
+    } else if (rx->rx.bytes[0] == OFI_HELLO) {
+        ofi->dropped += !btl_hello_received(&ofi->greeter, rx->rx.bytes, size);
     } else if (frame_received(ofi, rx)) {
         return;
     }
-    ofi_receive_post(ofi, rx);
+    give_back(ofi, rx);
 }
