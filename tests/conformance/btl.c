@@ -126,25 +126,6 @@ void find_neighbours(struct test *test)
     }
 }
 
-void pattern_fill(void *to, size_t size, unsigned seed)
-{
-    unsigned char *bytes = to;
-    for (size_t i = 0; i < size; i++) {
-        bytes[i] = pattern(seed, i);
-    }
-}
-
-bool pattern_is(const void *from, size_t size, unsigned seed)
-{
-    const unsigned char *bytes = from;
-    for (size_t i = 0; i < size; i++) {
-        if (bytes[i] != pattern(seed, i)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 mca_btl_base_registration_handle_t *show_data(struct test *test, size_t size, uint32_t flags)
 {
     struct board *mine = board_of(test, test->rank);

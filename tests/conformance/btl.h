@@ -11,6 +11,7 @@
 #include <btl/interface/base.h>
 #include <stdatomic.h>
 #include <tests/lib/minihost.h>
+#include <tests/lib/pattern.h>
 
 /* What each rank shows the others in the minihost's shared memory. */
 #define DATA_BYTES ((size_t) 8 << 20)
@@ -57,13 +58,7 @@ extern const struct test_case table_cases[], send_cases[], stream_cases[], rdma_
     ftevent_cases[], flags_cases[], inside_cases[], sleep_cases[], channel_cases[];
 
 /* Fails the test with the place and the condition, unless it holds. */
-#define must(test, condition)                                                                   \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            minihost_fail((test)->host, "rank %d: %s:%d: %s", (test)->rank, __FILE__, __LINE__, \
-                          #condition);                                                          \
-        }                                                                                       \
-    } while (0)
+#define must(test, condition) minihost_must((test)->host, condition)
 
 struct board *board_of(struct test *test, int rank);
 /* One round of progress; returns events. Ends the process when another one failed. */
@@ -89,14 +84,6 @@ void resume(struct test *test);
 void add_all(struct test *test);
 /* Sets right and left, once endpoints are there. */
 void find_neighbours(struct test *test);
-
-/* Byte i of a message or region with this seed. */
-static inline unsigned char pattern(unsigned seed, size_t i)
-{
-    return (unsigned char) (i * 31 + (i >> 8) * 7 + seed * 131 + 17);
-}
-void pattern_fill(void *to, size_t size, unsigned seed);
-bool pattern_is(const void *from, size_t size, unsigned seed);
 
 /* Opens the first bytes of this rank's data to all, for what flags allow, and shows base and
  * handle. The caller meets the others before it uses theirs. */

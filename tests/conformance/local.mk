@@ -6,7 +6,7 @@ btl_suite = tests/conformance/btl.h tests/conformance/btl.c \
 	tests/conformance/btl_faults.c tests/conformance/btl_load.c tests/conformance/btl_ends.c tests/conformance/btl_ext.c \
 	tests/conformance/btl_flags.c tests/conformance/btl_ftevent.c tests/conformance/btl_inside.c \
 	tests/conformance/btl_sleep.c tests/conformance/btl_channels.c \
-	tests/lib/minihost.h tests/lib/minihost.c
+	tests/lib/minihost.h tests/lib/minihost.c tests/lib/pattern.h
 tests_conformance_btl_SOURCES = $(btl_suite)
 tests_conformance_btl_LDADD = libbtl.la libbase.la
 # The same over the template for new transports, whose registry replaces the library's.

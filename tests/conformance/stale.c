@@ -46,12 +46,7 @@ static struct {
     unsigned under_way;
 } me;
 
-#define must(condition)                                                                          \
-    do {                                                                                         \
-        if (!(condition)) {                                                                      \
-            minihost_fail(me.host, "rank %d: line %d: %s", me.host->rank, __LINE__, #condition); \
-        }                                                                                        \
-    } while (0)
+#define must(condition) minihost_must(me.host, condition)
 
 static struct place *place_of(int rank)
 {

@@ -1,7 +1,8 @@
 /* A host for tests of the data plane: forks processes and gives each a struct keel_host_ops over
  * shared memory. Linux only; the calling process is single-threaded.
  *
- * KEEL_TEST_NETWORKS="PID PID ...": the processes are, in turn, in the network namespaces of these. */
+ * KEEL_TEST_NETWORKS="PID PID ...": the processes are, in turn, in the network namespaces of these.
+ */
 #ifndef TESTS_MINIHOST_H
 #define TESTS_MINIHOST_H
 
@@ -44,6 +45,14 @@ int minihost_progress(struct minihost *host);
 /* Reports a failure and ends this process. */
 void minihost_fail(struct minihost *host, const char *format, ...) KEEL_PRINTF(2, 3)
     __attribute__((noreturn));
+/* Reports the place and the condition, unless it holds. */
+#define minihost_must(host_, condition)                                                   \
+    do {                                                                                  \
+        if (!(condition)) {                                                               \
+            minihost_fail(host_, "rank %d: %s:%d: %s", (host_)->rank, __FILE__, __LINE__, \
+                          #condition);                                                    \
+        }                                                                                 \
+    } while (0)
 /* Ends this process when another one failed: for loops that wait. */
 void minihost_check(struct minihost *host);
 

@@ -56,30 +56,6 @@ void stop(struct test *test)
     minihost_barrier(test->host, NULL);
 }
 
-/* ---- bytes ---- */
-
-static unsigned char pattern(unsigned seed, size_t i)
-{
-    return (unsigned char) (i * 31 + (i >> 8) * 7 + seed * 131 + 17);
-}
-
-void pattern_fill(void *to, size_t size, unsigned seed)
-{
-    for (size_t i = 0; i < size; i++) {
-        ((unsigned char *) to)[i] = pattern(seed, i);
-    }
-}
-
-bool pattern_is(const void *from, size_t size, unsigned seed)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (((const unsigned char *) from)[i] != pattern(seed, i)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- calls ---- */
 
 void count_success(mca_btl2_base_module_t *btl, struct mca_btl2_base_endpoint_t *endpoint,

@@ -8,6 +8,7 @@
 #include <btl2/adapter.h>
 #include <stdatomic.h>
 #include <tests/lib/minihost.h>
+#include <tests/lib/pattern.h>
 
 /* What each rank shows the others: how to reach its data, and the data, which they see. */
 #define DATA_BYTES ((size_t) 8 << 20)
@@ -40,13 +41,7 @@ struct test_case {
 extern const struct test_case send_cases[], access_cases[];
 
 /* Fails the test with the place and the condition, unless it holds. */
-#define must(test, condition)                                                                   \
-    do {                                                                                        \
-        if (!(condition)) {                                                                     \
-            minihost_fail((test)->host, "rank %d: %s:%d: %s", (test)->rank, __FILE__, __LINE__, \
-                          #condition);                                                          \
-        }                                                                                       \
-    } while (0)
+#define must(test, condition) minihost_must((test)->host, condition)
 
 struct board *board_of(struct test *test, int rank);
 /* One round of progress. Ends the process when another one failed. */
@@ -56,9 +51,6 @@ void pump_until(struct test *test, const unsigned *count, unsigned wanted);
 /* Waits for all ranks: meet drives progress meanwhile, stop does not. */
 void meet(struct test *test);
 void stop(struct test *test);
-
-void pattern_fill(void *to, size_t size, unsigned seed);
-bool pattern_is(const void *from, size_t size, unsigned seed);
 
 /* Counts its calls in *des_cbdata, an unsigned, and fails unless the status is OPAL_SUCCESS. */
 void count_success(mca_btl2_base_module_t *btl, struct mca_btl2_base_endpoint_t *endpoint,

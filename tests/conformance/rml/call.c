@@ -12,13 +12,6 @@ orte_rml_tag_t cell_tag(const struct cell *cell)
                                          (int) cell->outcome);
 }
 
-void pattern(uint8_t *data, size_t size, unsigned seed)
-{
-    for (size_t i = 0; i < size; i++) {
-        data[i] = (uint8_t) (i * 31 + (i >> 8) * 7 + seed * 131 + 17);
-    }
-}
-
 int call_raw(enum fn fn, struct arguments a)
 {
     switch (fn) {

@@ -3,6 +3,7 @@
 #define TESTS_CONFORMANCE_RML_CALL_H
 
 #include <tests/conformance/rml/matrix.h>
+#include <tests/lib/pattern.h>
 
 /* An operation under way: what it was given and what it came to. */
 struct call {
@@ -26,8 +27,6 @@ struct call {
 
 /* The tag of a cell: each has its own, in case something is left over. */
 orte_rml_tag_t cell_tag(const struct cell *cell);
-/* Byte i of a message. */
-void pattern(uint8_t *data, size_t size, unsigned seed);
 
 /* The bare call; arguments that the function does not have are left out. */
 struct arguments {

@@ -13,8 +13,8 @@ static void one_message(const struct cell *cell, const orte_process_name_t *to,
     static uint8_t sent[LARGEST], expected[LARGEST];
     orte_rml_tag_t tag = cell_tag(cell);
     struct call call = {.cell = cell};
-    pattern(sent, size, me.vpid + (unsigned) size);
-    pattern(expected, size, from->vpid + (unsigned) size);
+    pattern_fill(sent, size, me.vpid + (unsigned) size);
+    pattern_fill(expected, size, from->vpid + (unsigned) size);
     int result = call_send(&call, cell, to, tag, sent, size);
     must(result == (is_nonblocking(cell->fn) ? 0 : (int) size));
     hear(from, tag, is_of_buffers(cell->fn), expected, size);

@@ -20,12 +20,7 @@ enum { TAG = 9, BUFFER = 1 << 17 };
 static unsigned long delivered;
 static unsigned char last[64];
 
-#define must(host, condition)                                                                \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            minihost_fail(host, "rank %d: line %d: %s", (host)->rank, __LINE__, #condition); \
-        }                                                                                    \
-    } while (0)
+#define must minihost_must
 
 /* ---- the stranger ---- */
 

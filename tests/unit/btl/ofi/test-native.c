@@ -12,12 +12,7 @@
 
 enum { SMALL = 100, LARGE = 256 << 10, TIMEOUT_MS = 150 };
 
-#define must(host, condition)                                                                \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            minihost_fail(host, "rank %d: line %d: %s", (host)->rank, __LINE__, #condition); \
-        }                                                                                    \
-    } while (0)
+#define must minihost_must
 
 /* What rank 1 shows rank 0. */
 struct target {

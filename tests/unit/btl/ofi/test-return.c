@@ -10,12 +10,7 @@
 
 enum { TAG = 9, ROUNDS = 3 };
 
-#define must(host, condition)                                                                \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            minihost_fail(host, "rank %d: line %d: %s", (host)->rank, __LINE__, #condition); \
-        }                                                                                    \
-    } while (0)
+#define must minihost_must
 
 static mca_btl_base_module_t *btl;
 static struct mca_btl_base_endpoint_t *endpoints[2], *other;

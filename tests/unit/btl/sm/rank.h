@@ -19,13 +19,7 @@ struct sm_rank {
 extern struct sm_rank *sm_rank_current;         /* this process's */
 extern const struct keel_host_ops *sm_rank_ops; /* minihost's, unless a test has others */
 
-#define must(condition)                                                                 \
-    do {                                                                                \
-        if (!(condition)) {                                                             \
-            minihost_fail(sm_rank_current->host, "rank %d, %s:%d: %s",                  \
-                          sm_rank_current->host->rank, __FILE__, __LINE__, #condition); \
-        }                                                                               \
-    } while (0)
+#define must(condition) minihost_must(sm_rank_current->host, condition)
 
 /* Forks the ranks; fails the test when one of them does. */
 void sm_ranks_run(const struct minihost_options *options, int (*fn)(struct minihost *, void *),
