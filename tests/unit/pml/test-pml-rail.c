@@ -259,12 +259,12 @@ static int run_ending(struct minihost *minihost, void *unused)
     must(keel_pml_isend(context, &small, other, 1, KEEL_PML_STANDARD, &sends[0]), "isend");
     must(keel_pml_isend(context, &large, other, 2, KEEL_PML_STANDARD, &sends[1]), "isend");
     must(keel_pml_probe(context, other, 2, NULL), "probe");
+    must(keel_pml_irecv(context, &small, other, 3, &recvs[0]), "irecv");
+    must(keel_pml_irecv(context, &small, KEEL_PML_ANY_SOURCE, 3, &recvs[1]), "irecv any");
     minihost_barrier(host, poll_all);
     if (host->rank == 1) {
         _exit(EXIT_SUCCESS); /* without a word */
     }
-    must(keel_pml_irecv(context, &small, 1, 3, &recvs[0]), "irecv");
-    must(keel_pml_irecv(context, &small, KEEL_PML_ANY_SOURCE, 3, &recvs[1]), "irecv any");
     keel_host_proc_ended(&host->procs[1]);
     must(keel_pml_wait(&sends[0], NULL), "the short message was sent");
     check(keel_pml_wait(&sends[1], NULL) == OPAL_ERR_UNREACH, "the long one was not");
