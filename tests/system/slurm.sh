@@ -108,6 +108,22 @@ is "hosts with slots: where" "0 n2 n2 0/1/3 1 n1 n1 0/2/3 2 n1 n1 1/2/3" "$(sort
 runs "oversubscribed" 0 --oversubscribe -n 6 sh -c 'echo $KEEL_NODE'
 is "oversubscribed: where" "n1 n1 n1 n2 n2 n2" "$(sorted)"
 
+# Daemons that stand in the allocation: jobs on them start without srun.
+"$KEEL_TEST_BUILDDIR/bin/keel-dvm" --uri "$work/uri" >"$work/dvm.out" 2>&1 </dev/null &
+dvm=$!
+started+=("$dvm")
+ok "a DVM stands in the allocation" wait_for 20 test -s "$work/uri"
+for _ in 1 2; do
+    runs "a job on the DVM" 0 --dvm "$work/uri" sh -c "$show"
+    is "a job on the DVM: where" "0 n1 n1 0/2/4 1 n1 n1 1/2/4 2 n2 n2 0/2/4 3 n2 n2 1/2/4" "$(sorted)"
+done
+says "more than the DVM has" '5 ranks are more than the 4 slots' --dvm "$work/uri" -n 5 true
+run_limited 60 "$KEEL_TEST_BUILDDIR/bin/keel-dvm" --stop "$work/uri"
+is "the DVM ends: exit code" 0 "$code"
+wait "$dvm"
+is "the DVM's exit code and what it says" "0 " "$? $(cat "$work/dvm.out")"
+nothing_left "a DVM in the allocation"
+
 says "too many ranks" "^keelrun: 5 ranks are more than the 4 slots that were given" -n 5 true
 says "too many slots" \
     "^keelrun: host n2: 3 slots are more than the 2 that Slurm's job $SLURM_JOB_ID has there" \

@@ -324,6 +324,39 @@ START_TEST(test_this_machine_may_be_allocated)
 }
 END_TEST
 
+/* "name:slots" of every node. */
+static const char *nodes(void)
+{
+    static char text[256];
+    size_t used = 0;
+    for (uint32_t i = 0; i < plan.node_count && used < sizeof(text); i++) {
+        used += (size_t) snprintf(text + used, sizeof(text) - used, "%s%s:%u", i ? " " : "",
+                                  plan.nodes[i].name, plan.nodes[i].slots);
+    }
+    return text;
+}
+
+START_TEST(test_nodes_are_added)
+{
+    static const char words[] = "alpha:3,user@gamma,node1:7,localhost";
+    struct node_list hosts = {0};
+    uint32_t places[4];
+    ck_assert_msg(make("--simulate 3x2 -n 6 true") == ORTE_SUCCESS, "%s", reason);
+    ck_assert_int_eq(node_list_parse(&hosts, words, strlen(words), 0, 0, reason, sizeof(reason)),
+                     ORTE_SUCCESS);
+    ck_assert_int_eq(job_plan_add_nodes(&plan, &hosts, places), ORTE_SUCCESS);
+    ck_assert_str_eq(nodes(), "node0:2 node1:7 node2:2 alpha:3 gamma:1 localhost:1");
+    ck_assert(places[0] == 3 && places[1] == 4 && places[2] == 1 && places[3] == 5);
+    ck_assert_str_eq(plan.nodes[4].user, "user");
+    ck_assert(plan.nodes[5].local && !plan.nodes[3].local);
+    ck_assert_ptr_eq(job_plan_find(&plan, "node2"), &plan.nodes[2]);
+    ck_assert_ptr_eq(job_plan_find(&plan, "gamma"), &plan.nodes[4]);
+    ck_assert_ptr_eq(job_plan_find(&plan, "+n3"), &plan.nodes[3]);
+    node_list_fini(&hosts);
+    job_plan_fini(&plan);
+}
+END_TEST
+
 UNIT_MAIN("plan", test_this_node_takes_as_many_as_are_asked_for,
           test_nodes_are_filled_one_after_the_other, test_simulated_nodes_have_names_and_daemons,
           test_programs_follow_each_other, test_given_slots_are_kept,
@@ -332,4 +365,4 @@ UNIT_MAIN("plan", test_this_node_takes_as_many_as_are_asked_for,
           test_hosts_are_chosen_of_those_allocated, test_this_machine_may_be_allocated,
           test_a_hostfile_gives_nodes, test_ranks_of_a_node_have_a_number,
           test_a_hostfile_may_name_this_machine_and_chooses_of_what_is_allocated,
-          test_slots_follow_the_affinity)
+          test_slots_follow_the_affinity, test_nodes_are_added)
