@@ -272,31 +272,33 @@ static int run(struct shepherd *shepherd, const struct words *words, int *waiter
     return exit_code;
 }
 
+static int stand(const struct words *words)
+{
+    struct shepherd *shepherd = NULL;
+    fd_fill_standard();
+    int waiter = words->daemonize ? fork_away() : -1;
+    frontend_block_signals();
+    int error = shepherd_start_with(&shepherd, keeld_spare_main);
+    return error == 0 ? run(shepherd, words, &waiter)
+                      : run_complain(EXIT_RUNTIME, "cannot fork", strerror(-error));
+}
+
+static int obey(const struct words *words)
+{
+    if (words->help || words->version) {
+        printf(words->help ? "%s" : NAME " (Keel) %s\n", words->help ? help : PACKAGE_VERSION);
+        return run_end_of_text();
+    }
+    if (words->stop) {
+        return stop(words->stop);
+    }
+    return words->add || words->remove ? change(words) : stand(words);
+}
+
 int main(int argc, char **argv)
 {
     struct words words = {0};
-    struct shepherd *shepherd = NULL;
-    if (!read_words(&words, argv + (argc > 0))) {
-        return EXIT_USAGE;
-    }
-    if (words.help || words.version) {
-        printf(words.help ? "%s" : NAME " (Keel) %s\n", words.help ? help : PACKAGE_VERSION);
-        return run_end_of_text();
-    }
-    if (words.stop) {
-        return stop(words.stop);
-    }
-    if (words.add || words.remove) {
-        return change(&words);
-    }
-    fd_fill_standard();
-    int waiter = words.daemonize ? fork_away() : -1;
-    frontend_block_signals();
-    int error = shepherd_start_with(&shepherd, keeld_spare_main);
-    if (error != 0) {
-        return run_complain(EXIT_RUNTIME, "cannot fork", strerror(-error));
-    }
-    int exit_code = run(shepherd, &words, &waiter);
+    int exit_code = read_words(&words, argv + (argc > 0)) ? obey(&words) : EXIT_USAGE;
     strings_free(words.rest);
     return exit_code;
 }
