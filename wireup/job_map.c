@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <wireup/codec.h>
 #include <wireup/job_map.h>
 #include <wireup/proto.h>
 
@@ -16,23 +17,26 @@ orte_jobid_t job_uuid_make(char uuid[JOB_UUID_TEXT])
     return job_family_of(bits);
 }
 
+static void arrays_code(struct codec *codec, struct job_map *map)
+{
+    codec_u32s(codec, &map->daemon_of_node, map->node_count);
+    codec_u32s(codec, &map->node_of, map->size);
+    codec_u32s(codec, &map->local_rank_of, map->size);
+}
+
 int job_map_pack(opal_buffer_t *buffer, const struct job_map *map)
 {
-    int status = proto_pack(buffer, "usbuu", map->jobid, map->uuid, map->app_key,
-                            sizeof(map->app_key), map->size, map->node_count);
-    if (status == OPAL_SUCCESS) {
-        status = opal_dss.pack(buffer, map->node_names, (int32_t) map->node_count, OPAL_STRING);
+    struct job_map packed = *map; /* has the same arrays: nothing is written to them */
+    struct codec codec = {.buffer = buffer};
+    codec.status = proto_pack(buffer, "usbuu", map->jobid, map->uuid, map->app_key,
+                              sizeof(map->app_key), map->size, map->node_count);
+    if (codec_goes_on(&codec)) {
+        codec.status =
+            opal_dss.pack(buffer, map->node_names, (int32_t) map->node_count, OPAL_STRING);
     }
-    if (status == OPAL_SUCCESS) {
-        status = opal_dss.pack(buffer, map->daemon_of_node, (int32_t) map->node_count, OPAL_UINT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = opal_dss.pack(buffer, map->node_of, (int32_t) map->size, OPAL_UINT32);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = opal_dss.pack(buffer, map->local_rank_of, (int32_t) map->size, OPAL_UINT32);
-    }
-    return status;
+    arrays_code(&codec, &packed);
+    crypto_wipe(packed.app_key, sizeof(packed.app_key));
+    return codec.status;
 }
 
 static int unpack_names(opal_buffer_t *buffer, struct job_map *map)
@@ -97,35 +101,20 @@ static int check_indices(const struct job_map *map)
 int job_map_unpack(opal_buffer_t *buffer, struct job_map *map)
 {
     struct job_map read = {0};
-    int status = unpack_head(buffer, &read);
-    if (status != OPAL_SUCCESS) {
-        goto undo;
+    struct codec codec = {.buffer = buffer, .unpacks = true, .status = unpack_head(buffer, &read)};
+    if (codec_goes_on(&codec)) {
+        codec.status = unpack_names(buffer, &read);
     }
-    status = unpack_names(buffer, &read);
-    if (status != OPAL_SUCCESS) {
-        goto undo;
+    arrays_code(&codec, &read);
+    if (codec_goes_on(&codec)) {
+        codec.status = check_indices(&read);
     }
-    status = proto_unpack_u32s(buffer, read.node_count, &read.daemon_of_node);
-    if (status != OPAL_SUCCESS) {
-        goto undo;
-    }
-    status = proto_unpack_u32s(buffer, read.size, &read.node_of);
-    if (status != OPAL_SUCCESS) {
-        goto undo;
-    }
-    status = proto_unpack_u32s(buffer, read.size, &read.local_rank_of);
-    if (status != OPAL_SUCCESS) {
-        goto undo;
-    }
-    status = check_indices(&read);
-    if (status != ORTE_SUCCESS) {
-        goto undo;
+    if (codec.status != ORTE_SUCCESS) {
+        job_map_fini(&read);
+        return codec.status;
     }
     *map = read;
     return ORTE_SUCCESS;
-undo:
-    job_map_fini(&read);
-    return status;
 }
 
 void job_map_fini(struct job_map *map)
