@@ -37,11 +37,6 @@ bool hnp_peer_hears(const struct hnp *hnp, uint32_t vpid)
     return dvm_lives(&hnp->dvm, vpid) && hnp->dvm.daemons[vpid].state != DAEMON_HOME;
 }
 
-bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid)
-{
-    return dvm_lives(&hnp->dvm, vpid);
-}
-
 int hnp_broadcast(struct hnp *hnp, opal_buffer_t *order)
 {
     return daemon_order_all(hnp->daemon, order);

@@ -115,8 +115,6 @@ int hnp_broadcast(struct hnp *hnp, opal_buffer_t *order);
 void hnp_tell(struct hnp *hnp, const char *format, ...) KEEL_PRINTF(2, 3);
 /* Does it hear what is ordered all? */
 bool hnp_peer_hears(const struct hnp *hnp, uint32_t vpid);
-/* Can it be sent to? */
-bool hnp_peer_lives(const struct hnp *hnp, uint32_t vpid);
 
 /* hnp_daemons.c */
 extern const struct dvm_ops hnp_dvm_ops;

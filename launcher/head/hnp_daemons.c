@@ -185,7 +185,7 @@ static void end_daemons(void *arg, bool by_tree)
         (void) !hnp_broadcast(hnp, proto_new(ORDER_EXIT, ""));
     }
     for (uint32_t vpid = 0; vpid < hnp->dvm.count && hnp->daemon; vpid++) {
-        if (hnp_peer_lives(hnp, vpid) && !(by_tree && hnp_peer_hears(hnp, vpid))) {
+        if (dvm_lives(&hnp->dvm, vpid) && !(by_tree && hnp_peer_hears(hnp, vpid))) {
             (void) daemon_order(hnp->daemon, vpid, proto_new(ORDER_EXIT, ""));
         }
     }

@@ -307,7 +307,7 @@ void hnp_ask_topologies(struct hnp *hnp)
     }
     for (uint32_t i = 0; hnp->topologies.asked && i < hnp->topologies.asked->count; i++) {
         uint32_t vpid = hnp->daemon_of_node[hnp->topologies.asked->nodes[i]];
-        if (hnp_peer_lives(hnp, vpid)) {
+        if (dvm_lives(&hnp->dvm, vpid)) {
             ask(hnp, vpid);
         }
     }

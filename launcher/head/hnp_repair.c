@@ -104,5 +104,5 @@ int hnp_orphan(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     if (hnp->dvm.phase == DVM_OVER) {
         return daemon_order(hnp->daemon, vpid, proto_new(ORDER_EXIT, ""));
     }
-    return hnp_peer_lives(hnp, vpid) ? name_parent(hnp, vpid) : ORTE_SUCCESS;
+    return dvm_lives(&hnp->dvm, vpid) ? name_parent(hnp, vpid) : ORTE_SUCCESS;
 }

@@ -188,7 +188,7 @@ void hnp_written(struct hnp *hnp, opal_buffer_t *buffer)
 {
     uint32_t source, bytes;
     if (proto_unpack(buffer, "uu", &source, &bytes) == OPAL_SUCCESS && source < hnp->dvm.count &&
-        hnp_peer_lives(hnp, source)) {
+        dvm_lives(&hnp->dvm, source)) {
         to_iof(hnp, source, proto_new(IOF_OUTPUT_CREDIT, "u", bytes));
     }
 }
@@ -200,7 +200,7 @@ void hnp_output_closed(struct hnp *hnp, opal_buffer_t *buffer)
         return;
     }
     for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
-        if (hnp_peer_lives(hnp, vpid)) {
+        if (dvm_lives(&hnp->dvm, vpid)) {
             to_iof(hnp, vpid, proto_new(IOF_OUTPUT_CLOSED, "c", stream));
         }
     }

@@ -504,6 +504,31 @@ static int take_config(struct daemon *daemon, const struct daemon_config *config
     return whole ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
+static int open_parts(struct daemon *daemon, const struct daemon_config *config, char *reason,
+                      size_t reason_size)
+{
+    orte_process_name_t hnp = {config->job->family, HNP_VPID};
+    int status = shepherd_attach(config->shepherd, config->loop, &local_shepherd_ops, daemon);
+    if (status == ORTE_SUCCESS) {
+        status = open_rml(daemon, config, reason, reason_size);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = open_listener(daemon, config->job->uuid, reason, reason_size);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = allgather_create(&daemon->allgather, daemon->rml, &daemon->name, config->radix);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = server_create(&daemon->server, daemon->rml, daemon->allgather, config->vpid,
+                               &server_ops, daemon);
+    }
+    if (status == ORTE_SUCCESS) {
+        status = names_create(&daemon->names, daemon->rml, &daemon->name, &hnp);
+    }
+    return status == ORTE_SUCCESS ? iof_create(&daemon->iof, daemon->rml, config->loop, &hnp)
+                                  : status;
+}
+
 int daemon_create(struct daemon **out, const struct daemon_config *config,
                   const struct daemon_ops *ops, void *arg, char *reason, size_t reason_size)
 {
@@ -514,47 +539,18 @@ int daemon_create(struct daemon **out, const struct daemon_config *config,
     daemon->ops = ops;
     daemon->arg = arg;
     daemon->held = -1;
-    orte_process_name_t hnp = {config->job->family, HNP_VPID};
     int status = take_config(daemon, config);
-    if (status != ORTE_SUCCESS) {
-        goto undo;
+    if (status == ORTE_SUCCESS) {
+        log_set_identity(config->node, ORTE_NAME_PRINT(&daemon->name));
+        status = open_parts(daemon, config, reason, reason_size);
     }
-    log_set_identity(config->node, ORTE_NAME_PRINT(&daemon->name));
-    status = shepherd_attach(config->shepherd, config->loop, &local_shepherd_ops, daemon);
     if (status != ORTE_SUCCESS) {
-        goto undo;
-    }
-    status = open_rml(daemon, config, reason, reason_size);
-    if (status != ORTE_SUCCESS) {
-        goto undo;
-    }
-    status = open_listener(daemon, config->job->uuid, reason, reason_size);
-    if (status != ORTE_SUCCESS) {
-        goto undo;
-    }
-    status = allgather_create(&daemon->allgather, daemon->rml, &daemon->name, config->radix);
-    if (status != ORTE_SUCCESS) {
-        goto undo;
-    }
-    status = server_create(&daemon->server, daemon->rml, daemon->allgather, config->vpid,
-                           &server_ops, daemon);
-    if (status != ORTE_SUCCESS) {
-        goto undo;
-    }
-    status = names_create(&daemon->names, daemon->rml, &daemon->name, &hnp);
-    if (status != ORTE_SUCCESS) {
-        goto undo;
-    }
-    status = iof_create(&daemon->iof, daemon->rml, config->loop, &hnp);
-    if (status != ORTE_SUCCESS) {
-        goto undo;
+        daemon_destroy(daemon);
+        return status;
     }
     iof_on_unread(daemon->iof, output_unread, daemon);
     *out = daemon;
     return ORTE_SUCCESS;
-undo:
-    daemon_destroy(daemon);
-    return status;
 }
 
 int daemon_listen(struct daemon *daemon, char *reason, size_t reason_size)

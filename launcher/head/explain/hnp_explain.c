@@ -196,7 +196,7 @@ static bool all_lost(const struct explanation *explanation, const bool *daemons)
 {
     bool all = true;
     for (uint32_t vpid = 0; vpid < explanation->daemon_count && all; vpid++) {
-        all = !daemons[vpid] || !hnp_peer_lives(explanation->hnp, vpid);
+        all = !daemons[vpid] || !dvm_lives(&explanation->hnp->dvm, vpid);
     }
     return all;
 }
@@ -232,7 +232,7 @@ static void await_rank(struct explanation *explanation, uint32_t rank)
     struct rank_state_told told = {.what = "ended", .node = hnp->dvm.daemons[vpid].node};
     if (hnp->job.ended[rank]) {
         (void) !rank_states_tell(explanation->states, rank, &told);
-    } else if (hnp_peer_lives(hnp, vpid)) {
+    } else if (dvm_lives(&hnp->dvm, vpid)) {
         explanation->awaited[vpid] = true;
         explanation->tracing[vpid] = explanation->asker.stacks && traces_us() > 0;
     }

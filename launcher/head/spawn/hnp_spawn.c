@@ -65,7 +65,8 @@ static void too_late(struct loop_timer *timer)
     struct spawn_request *request = container_of(timer, struct spawn_request, timer);
     struct hnp *hnp = request->hnp;
     uint32_t vpid = 0;
-    while (vpid < request->daemon_count && (request->settled[vpid] || !hnp_peer_lives(hnp, vpid))) {
+    while (vpid < request->daemon_count &&
+           (request->settled[vpid] || !dvm_lives(&hnp->dvm, vpid))) {
         vpid++;
     }
     if (vpid < request->daemon_count) {
@@ -90,7 +91,7 @@ static struct spawn_request *request_new(struct hnp *hnp, uint32_t asker, uint64
 static void answer(struct hnp *hnp, uint32_t asker, uint64_t request, int32_t status,
                    uint32_t number)
 {
-    if (hnp_peer_lives(hnp, asker)) {
+    if (dvm_lives(&hnp->dvm, asker)) {
         (void) daemon_order(hnp->daemon, asker,
                             proto_new(ORDER_SPAWNED, "qiu", request, status, number));
     }

@@ -422,7 +422,7 @@ static bool begin(struct placing *placing)
                                      .unknown = placing->unknown_nodes};
     for (uint32_t node = 0; placing->lost && node < nodes; node++) {
         uint32_t daemon = hnp->daemon_of_node[node];
-        placing->lost[node] = daemon != NO_DAEMON && !hnp_peer_lives(hnp, daemon);
+        placing->lost[node] = daemon != NO_DAEMON && !dvm_lives(&hnp->dvm, daemon);
     }
     return plan->node_of && plan->app_of && plan->local_rank_of && plan->cpus && placing->lost &&
            placing->closed && placing->unknown_nodes && placing->limits && placing->row;

@@ -134,37 +134,36 @@ bool apply_ppr(struct parser *parser, const char *option, char **values)
     return right;
 }
 
+/* What fn makes of a value. */
+static bool place(struct parser *parser, const char *option, const char *value,
+                  int (*fn)(struct placement *placement, const char *value, char *reason,
+                            size_t reason_size))
+{
+    char why[512];
+    return fn(&parser->request->placement, value, why, sizeof(why)) == ORTE_SUCCESS ||
+           parser_wrong(parser, "%s %s", option, why);
+}
+
 bool apply_rankfile(struct parser *parser, const char *option, char **values)
 {
-    char why[512], words[] = "rankfile";
-    if (rankfile_read(&parser->request->placement, values[0], why, sizeof(why)) != ORTE_SUCCESS) {
-        return parser_wrong(parser, "%s %s", option, why);
-    }
-    return apply_map_by(parser, option, (char *[]){words});
+    char words[] = "rankfile";
+    return place(parser, option, values[0], rankfile_read) &&
+           apply_map_by(parser, option, (char *[]){words});
 }
 
 bool apply_rank_by(struct parser *parser, const char *option, char **values)
 {
-    char why[512];
-    return placement_rank_by(&parser->request->placement, values[0], why, sizeof(why)) ==
-               ORTE_SUCCESS ||
-           parser_wrong(parser, "%s %s", option, why);
+    return place(parser, option, values[0], placement_rank_by);
 }
 
 bool apply_bind(struct parser *parser, const char *option, char **values)
 {
-    char why[512];
-    return placement_bind_to(&parser->request->placement, values[0], why, sizeof(why)) ==
-               ORTE_SUCCESS ||
-           parser_wrong(parser, "%s %s", option, why);
+    return place(parser, option, values[0], placement_bind_to);
 }
 
 bool apply_cpu_set(struct parser *parser, const char *option, char **values)
 {
-    char why[512];
-    return placement_cpu_set(&parser->request->placement, values[0], why, sizeof(why)) ==
-               ORTE_SUCCESS ||
-           parser_wrong(parser, "%s %s", option, why);
+    return place(parser, option, values[0], placement_cpu_set);
 }
 
 bool apply_display(struct parser *parser, const char *option, char **values)
