@@ -3,7 +3,6 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/data/strings.h>
 #include <base/settings/param.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,58 +18,40 @@ uint64_t hnp_launch_limit_us(void)
     return (uint64_t) param_int(&launch_timeout) * 1000000u;
 }
 
-static uint32_t *copy_numbers(const uint32_t *numbers, uint32_t count)
-{
-    uint32_t *copy = calloc(count, sizeof(*copy));
-    if (copy) {
-        memcpy(copy, numbers, count * sizeof(*copy));
-    }
-    return copy;
-}
-
-static int fill_map(const struct hnp *hnp, struct job_map *map)
+/* The arrays are the plan's and the request's, but for these two: lend_fini frees them. */
+static int lend(const struct hnp *hnp, struct launch *launch)
 {
     const struct job_plan *plan = &hnp->plan;
-    map->jobid = hnp->identity.family | 1;
-    memcpy(map->uuid, hnp->identity.uuid, sizeof(map->uuid));
-    crypto_random(map->app_key, sizeof(map->app_key));
+    struct job_map *map = &launch->map;
+    map->node_names = calloc(plan->node_count, sizeof(*map->node_names));
+    launch->apps = calloc(hnp->request.app_count, sizeof(*launch->apps));
+    if (!map->node_names || !launch->apps) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
     map->size = plan->rank_count;
     map->node_count = plan->node_count;
-    map->node_of = copy_numbers(plan->node_of, plan->rank_count);
-    map->local_rank_of = copy_numbers(plan->local_rank_of, plan->rank_count);
-    map->daemon_of_node = copy_numbers(hnp->daemon_of_node, plan->node_count);
-    map->node_names = calloc(plan->node_count, sizeof(*map->node_names));
-    if (!map->node_of || !map->local_rank_of || !map->daemon_of_node || !map->node_names) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
+    map->node_of = plan->node_of;
+    map->local_rank_of = plan->local_rank_of;
+    map->daemon_of_node = hnp->daemon_of_node;
     for (uint32_t node = 0; node < plan->node_count; node++) {
-        map->node_names[node] = strdup(plan->nodes[node].name);
-        if (!map->node_names[node]) {
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
+        map->node_names[node] = plan->nodes[node].name;
     }
-    return ORTE_SUCCESS;
-}
-
-static int fill_apps(const struct hnp *hnp, struct launch *launch)
-{
-    launch->apps = calloc(hnp->request.app_count, sizeof(*launch->apps));
-    launch->app_of = copy_numbers(hnp->plan.app_of, hnp->plan.rank_count);
-    launch->cpus = strings_copy(hnp->plan.cpus);
-    if (!launch->apps || !launch->app_of || !launch->cpus) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
+    launch->app_of = plan->app_of;
+    launch->cpus = plan->cpus;
     launch->app_count = (uint32_t) hnp->request.app_count;
     for (uint32_t i = 0; i < launch->app_count; i++) {
         const struct app_request *app = &hnp->request.apps[i];
-        launch->apps[i].argv = strings_copy(app->argv);
-        launch->apps[i].env = strings_copy(app->env);
-        launch->apps[i].wdir = app->wdir ? strdup(app->wdir) : NULL;
-        if (!launch->apps[i].argv || !launch->apps[i].env || (app->wdir && !launch->apps[i].wdir)) {
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
+        launch->apps[i] =
+            (struct launch_app){.argv = app->argv, .env = app->env, .wdir = app->wdir};
     }
     return ORTE_SUCCESS;
+}
+
+static void lend_fini(struct launch *launch)
+{
+    free(launch->map.node_names);
+    free(launch->apps);
+    crypto_wipe(launch->map.app_key, sizeof(launch->map.app_key));
 }
 
 static int send_all(struct hnp *hnp, const struct launch *launch)
@@ -99,15 +80,15 @@ void hnp_launch(struct hnp *hnp)
                                                          : 0,
         .window = hnp->request.window,
         .universe = hnp->plan.universe,
+        .map.jobid = hnp->identity.family | 1,
     };
-    int status = fill_map(hnp, &launch.map);
-    if (status == ORTE_SUCCESS) {
-        status = fill_apps(hnp, &launch);
-    }
+    memcpy(launch.map.uuid, hnp->identity.uuid, sizeof(launch.map.uuid));
+    crypto_random(launch.map.app_key, sizeof(launch.map.app_key));
+    int status = lend(hnp, &launch);
     if (status == ORTE_SUCCESS) {
         status = send_all(hnp, &launch);
     }
-    launch_fini(&launch);
+    lend_fini(&launch);
     if (status != ORTE_SUCCESS) {
         job_fail(&hnp->job, EXIT_RUNTIME, "the launch cannot be ordered: %s",
                  opal_strerror(status));
