@@ -180,6 +180,13 @@ static void obey(struct pmi1_client *client, const struct pmi1_request *request)
 
 /* --- spawn --- */
 
+static void end_spawn(struct pmi1_client *client)
+{
+    pmi1_spawn_fini(&client->spawn);
+    client->spawn_request = 0;
+    loop_post(client->space->daemon->loop, &client->space->resume);
+}
+
 /* There is an error for each rank, where a line holds them; clients do without. */
 void pmi1_client_spawned(struct pmi1_client *client, int status)
 {
@@ -188,27 +195,38 @@ void pmi1_client_spawned(struct pmi1_client *client, int status)
     for (uint64_t i = 0; i < ranks && 2 * ranks < sizeof(codes); i++) {
         memcpy(codes + 2 * i, i + 1 < ranks ? "0," : "0", i + 1 < ranks ? 3 : 2);
     }
-    pmi1_spawn_fini(&client->spawn);
-    client->spawn_request = 0;
     if (status == ORTE_SUCCESS) {
         pmi1_client_reply(client, "cmd=spawn_result rc=0%s%s", codes[0] ? " errcodes=" : "", codes);
     } else {
         pmi1_client_reply(client, "cmd=spawn_result rc=-1 msg=spawn_failed");
     }
-    loop_post(client->space->daemon->loop, &client->space->resume);
+    end_spawn(client);
+}
+
+/* A value of an answer holds no blanks. */
+static void refuse_spawn(struct pmi1_client *client, const char *lacks)
+{
+    bool ranks = strcmp(lacks, "nprocs") == 0;
+    daemon_tell(client->space->daemon, "rank %u: MPI_Comm_spawn is refused: a program %s",
+                client->rank, ranks ? "with 0 ranks (nprocs)" : "without a name (execname)");
+    pmi1_client_reply(client, "cmd=spawn_result rc=-1 msg=%s_is_%s", lacks,
+                      ranks ? "0" : "missing");
+    end_spawn(client);
 }
 
 static void ask_spawn(struct pmi1_client *client)
 {
     struct daemon *daemon = client->space->daemon;
     const struct pmi1_spawn *spawn = &client->spawn;
-    int status = ORTE_ERR_BAD_PARAM;
+    const char *lacks = pmi1_spawn_lacks(spawn);
     client->waiting = true;
     client->spawn_request = ++daemon->requests.last_number;
-    if (pmi1_spawn_ranks(spawn) > 0) {
-        status = daemon_ask_spawn(daemon, client->spawn_request, client->rank, spawn->puts,
-                                  spawn->wishes, spawn->count);
+    if (lacks) {
+        refuse_spawn(client, lacks);
+        return;
     }
+    int status = daemon_ask_spawn(daemon, client->spawn_request, client->rank, spawn->puts,
+                                  spawn->wishes, spawn->count);
     if (status != ORTE_SUCCESS) {
         pmi1_client_spawned(client, status);
     }

@@ -210,12 +210,19 @@ uint64_t pmi1_spawn_ranks(const struct pmi1_spawn *spawn)
 {
     uint64_t ranks = 0;
     for (uint32_t i = 0; i < spawn->count; i++) {
-        if (spawn->wishes[i].count == 0 || !spawn->wishes[i].app.argv[0][0]) {
-            return 0;
-        }
         ranks += spawn->wishes[i].count;
     }
     return ranks;
+}
+
+const char *pmi1_spawn_lacks(const struct pmi1_spawn *spawn)
+{
+    const char *lacks = NULL;
+    for (uint32_t i = 0; i < spawn->count && !lacks; i++) {
+        const struct spawn_wish *wish = &spawn->wishes[i];
+        lacks = !wish->app.argv[0][0] ? "execname" : wish->count == 0 ? "nprocs" : NULL;
+    }
+    return lacks;
 }
 
 void pmi1_spawn_fini(struct pmi1_spawn *spawn)

@@ -27,8 +27,10 @@ int pmi1_spawn_begin(struct pmi1_spawn *spawn) KEEL_MUST_CHECK;
 int pmi1_spawn_line(struct pmi1_spawn *spawn, const char *line) KEEL_MUST_CHECK;
 /* Behind a block: was it the last? */
 bool pmi1_spawn_is_whole(const struct pmi1_spawn *spawn);
-/* The ranks of all blocks; 0: some block lacks its program or its number of ranks. */
+/* The ranks of all blocks. */
 uint64_t pmi1_spawn_ranks(const struct pmi1_spawn *spawn);
+/* The name of a line that a block lacks, or that has no ranks or no program; NULL: none. */
+const char *pmi1_spawn_lacks(const struct pmi1_spawn *spawn);
 void pmi1_spawn_fini(struct pmi1_spawn *spawn);
 
 #endif

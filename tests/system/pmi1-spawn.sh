@@ -121,8 +121,16 @@ refused "a folder that is missing" "cannot enter the folder /nowhere on node $ho
 refused "more ranks than slots" "there is room for 1 of 3 ranks" 'program 3 true' --simulate 1x2 -n 1 --nooversubscribe
 refused "a host that the job does not have" "host elsewhere is none of the nodes of this job" \
     'program 1 true "$(info host elsewhere)"' -n 1
-parent -n 1 -- 'program 0 true; spawn; echo "$answer"'
-is "no ranks" "0 cmd=spawn_result rc=-1 msg=spawn_failed" "$code $(cat "$work/out")"
+for script in 'program 0 true' 'program 1 true; program 0 true'; do
+    parent -n 1 -- "$script; spawn; echo \"\$answer\""
+    is "$script: no ranks" "0 cmd=spawn_result rc=-1 msg=nprocs_is_0" "$code $(cat "$work/out")"
+    like "$script: the reason" "$work/err" \
+        '^keelrun: rank 0: MPI_Comm_spawn is refused: a program with 0 ranks \(nprocs\)$'
+done
+parent -n 1 -- 'program 1 ""; spawn; echo "$answer"'
+is "no program" "0 cmd=spawn_result rc=-1 msg=execname_is_missing" "$code $(cat "$work/out")"
+like "no program: the reason" "$work/err" \
+    '^keelrun: rank 0: MPI_Comm_spawn is refused: a program without a name \(execname\)$'
 refused "too many ranks" "70000 ranks: 1 to 65536 can be spawned at a time" 'program 70000 true' -n 1
 
 cat >"$work/bad" <<'END'

@@ -43,6 +43,7 @@ START_TEST(test_two_programs)
                      ORTE_SUCCESS);
     ck_assert(!spawn.open && pmi1_spawn_is_whole(&spawn));
     ck_assert_uint_eq(pmi1_spawn_ranks(&spawn), 3);
+    ck_assert_ptr_null(pmi1_spawn_lacks(&spawn));
     ck_assert_uint_eq(spawn.count, 2);
     const struct spawn_wish *wish = spawn.wishes;
     ck_assert_uint_eq(strings_count(wish[0].app.argv), 3);
@@ -78,13 +79,20 @@ END_TEST
 
 START_TEST(test_what_lacks_something)
 {
-    ck_assert_int_eq(block("nprocs=2;endcmd"), ORTE_SUCCESS);
-    ck_assert(pmi1_spawn_is_whole(&spawn));
-    ck_assert_uint_eq(pmi1_spawn_ranks(&spawn), 0);
-    pmi1_spawn_fini(&spawn);
-    ck_assert_int_eq(block("nprocs=-1;execname=x;endcmd"), ORTE_SUCCESS);
-    ck_assert_uint_eq(pmi1_spawn_ranks(&spawn), 0);
-    pmi1_spawn_fini(&spawn);
+    static const char *const lacking[][2] = {
+        {"nprocs=2;endcmd", "execname"},
+        {"execname=x;endcmd", "nprocs"},
+        {"nprocs=0;execname=x;endcmd", "nprocs"},
+        {"nprocs=-1;execname=x;endcmd", "nprocs"},
+    };
+    for (size_t i = 0; i < sizeof(lacking) / sizeof(*lacking); i++) {
+        ck_assert_int_eq(block("nprocs=1;execname=y;totspawns=2;spawnssofar=1;endcmd"),
+                         ORTE_SUCCESS);
+        ck_assert_ptr_null(pmi1_spawn_lacks(&spawn));
+        ck_assert_int_eq(block(lacking[i][0]), ORTE_SUCCESS);
+        ck_assert_str_eq(pmi1_spawn_lacks(&spawn), lacking[i][1]);
+        pmi1_spawn_fini(&spawn);
+    }
     static const char *const wrong[] = {"nprocs=x",     "totspawns=99999999999",
                                         "spawnssofar=", "preput_val_0=x",
                                         "info_val_0=x", "info_key_0=a=b"};
