@@ -87,16 +87,39 @@ static int take_hostfile(struct placing *placing, const char *path)
     return status;
 }
 
+/* The hosts that a key names. */
+static int parse_hosts(struct placing *placing, const char *key, const char *words,
+                       struct node_list *list)
+{
+    char why[320];
+    *list = (struct node_list){.relative = true};
+    int status = node_list_parse(list, words, strlen(words), 0, 0, why, sizeof(why));
+    for (size_t i = 0; i < list->count && status == ORTE_SUCCESS; i++) {
+        if (strncasecmp(list->nodes[i].name, NODES_EMPTY, 2) == 0) {
+            snprintf(why, sizeof(why), "empty nodes are for keelrun alone");
+            status = ORTE_ERR_NOT_SUPPORTED;
+        }
+    }
+    return status == ORTE_SUCCESS ? status : fail(placing, status, "%s=%s: %s", key, words, why);
+}
+
 static int take_host(struct placing *placing, const char *words)
 {
-    struct node_list list = {0};
-    int status =
-        node_list_parse(&list, words, strlen(words), 0, 0, placing->reason, placing->reason_size);
+    struct node_list list;
+    int status = parse_hosts(placing, "host", words, &list);
     if (status == ORTE_SUCCESS) {
         status = restrict_to(placing, &list, false);
     }
     node_list_fini(&list);
     return status;
+}
+
+/* Their files are not read. */
+static bool names_ranks(const char *words)
+{
+    size_t size = strcspn(words, ":,");
+    return (size == strlen("seq") && strncasecmp(words, "seq", size) == 0) ||
+           (size == strlen("rankfile") && strncasecmp(words, "rankfile", size) == 0);
 }
 
 /* The words of --map-by, but for those that name a file; PE=n among them binds. key, value: where
@@ -107,16 +130,16 @@ static int map_by(struct placing *placing, const char *words, const char *key, c
     int oversubscribe = 0;
     struct placement *placement = &placing->wish.placement;
     uint32_t inherited = placement->cpus_per_rank;
+    if (names_ranks(words)) {
+        return fail(placing, ORTE_ERR_NOT_SUPPORTED,
+                    "%s=%s: seq and rankfile are for keelrun alone", key, value);
+    }
     placement->cpus_per_rank = 0;
     int status = placement_map_by(placement, words, &oversubscribe, why, sizeof(why));
     if (placement->cpus_per_rank) {
         placement->bind_given = false;
     } else {
         placement->cpus_per_rank = inherited;
-    }
-    if (status == ORTE_SUCCESS && placement->map_by >= MAP_BY_SEQ) {
-        snprintf(why, sizeof(why), "seq and rankfile are for keelrun alone");
-        status = ORTE_ERR_NOT_SUPPORTED;
     }
     placement->rank_by = RANK_BY_DEFAULT;
     if (status == ORTE_SUCCESS) {
@@ -206,9 +229,8 @@ static int expect_known(struct placing *placing, const struct node_list *list)
 
 static int take_add_host(struct placing *placing, const char *words)
 {
-    struct node_list list = {0};
-    int status =
-        node_list_parse(&list, words, strlen(words), 0, 0, placing->reason, placing->reason_size);
+    struct node_list list;
+    int status = parse_hosts(placing, "add-host", words, &list);
     if (status == ORTE_SUCCESS) {
         status = expect_known(placing, &list);
     }

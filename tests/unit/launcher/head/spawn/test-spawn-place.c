@@ -168,6 +168,7 @@ START_TEST(test_hosts)
 {
     set_up();
     check("111", "3 host=n1");
+    check("121", "3 host=+n1,n2 map_by=node");
     check("2121", "4 host=n2,n1 map_by=node ppr=2:node");
     check("00111", "5 host=n0:2,n1 map_by=slot");
     refused("there is room for 2 of 5 ranks", "5 host=n0:2");
@@ -231,6 +232,13 @@ START_TEST(test_what_is_not_known_is_refused)
     refused("map_by=cor: 'cor': slot, node, hwthread, core, ", "1 map_by=cor");
     refused("map_by=slot:SPAN: --map-by slot:SPAN: SPAN goes with an object", "1 map_by=slot:SPAN");
     refused("map_by=seq: seq and rankfile are for keelrun alone", "1 map_by=seq");
+    refused("map_by=Rankfile:FILE=/nonexistent: seq and rankfile are for keelrun alone",
+            "1 map_by=Rankfile:FILE=/nonexistent");
+    refused("map_by=sequ: 'sequ': slot, node, ", "1 map_by=sequ");
+    refused("host=n0,,n1: '': NAME", "1 host=n0,,n1");
+    refused("add-host=n0:x: 'n0:x': NAME", "1 add-host=n0:x");
+    refused("host=+e:1: empty nodes are for keelrun alone", "1 host=+e:1");
+    refused("host +n9 is none of the nodes", "1 host=+n9");
     refused("map_by=ppr:0:node: '0'", "1 map_by=ppr:0:node");
     refused("ppr=1:socke: 'socke': node, ", "1 ppr=1:socke");
     refused("ppr=x:n: 'x'", "1 ppr=x:n");
