@@ -7,4 +7,9 @@ liblauncher_la_SOURCES += launcher/shepherd/event_queue.h launcher/shepherd/even
 	launcher/shepherd/shepherd_wire.h launcher/shepherd/shepherd_wire.c \
 	launcher/shepherd/sweep.h launcher/shepherd/sweep.c launcher/shepherd/vars.h \
 	launcher/shepherd/vars.c
+# Loaded into programs of others: nothing of Keel's, and no sanitizer, comes with it.
+pkglib_LTLIBRARIES += lib/keel-crash.la
+lib_keel_crash_la_SOURCES = launcher/shepherd/crash.h launcher/shepherd/crash.c
+lib_keel_crash_la_CFLAGS = $(AM_CFLAGS) -fno-sanitize=all
+lib_keel_crash_la_LDFLAGS = -module -avoid-version -shared
 EXTRA_DIST += launcher/shepherd/README.md

@@ -34,16 +34,31 @@ void procs_add(struct procs *procs, struct proc proc)
     procs->list[procs->count++] = proc;
 }
 
+/* Where it is; procs->count: nowhere. */
+static size_t place_of(const struct procs *procs, pid_t pid)
+{
+    size_t i = 0;
+    while (i < procs->count && procs->list[i].pid != pid) {
+        i++;
+    }
+    return i;
+}
+
+bool procs_find(const struct procs *procs, pid_t pid, uint32_t *id)
+{
+    size_t i = place_of(procs, pid);
+    *id = i < procs->count ? procs->list[i].id : 0;
+    return i < procs->count;
+}
+
 bool procs_remove(struct procs *procs, pid_t pid, uint32_t *id)
 {
-    for (size_t i = 0; i < procs->count; i++) {
-        if (procs->list[i].pid == pid) {
-            *id = procs->list[i].id;
-            procs->list[i] = procs->list[--procs->count];
-            return true;
-        }
+    bool found = procs_find(procs, pid, id);
+    if (found) {
+        procs->list[place_of(procs, pid)] = procs->list[procs->count - 1];
+        procs->count--;
     }
-    return false;
+    return found;
 }
 
 static void kill_group(pid_t leader, int signal)

@@ -27,6 +27,8 @@ struct procs {
 bool procs_reserve(struct procs *procs) KEEL_MUST_CHECK;
 /* There is room. */
 void procs_add(struct procs *procs, struct proc proc);
+/* False: it is none of these. */
+bool procs_find(const struct procs *procs, pid_t pid, uint32_t *id);
 /* It was reaped. False: it is none of these. */
 bool procs_remove(struct procs *procs, pid_t pid, uint32_t *id);
 /* To the process with this id and its group. */

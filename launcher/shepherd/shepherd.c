@@ -368,6 +368,13 @@ static void handle_one(struct shepherd *shepherd, const struct shepherd_event *e
         shepherd->ops.failed(shepherd->arg, event->id, (enum start_stage) event->detail,
                              event->value);
         break;
+    case EVENT_CRASHED:
+        if (shepherd->ops.crashed) {
+            shepherd->ops.crashed(shepherd->arg, event->id);
+        } else {
+            shepherd_signal(shepherd, event->id, SIGCONT);
+        }
+        break;
     case EVENT_EXITED:
         shepherd->ops.exited(shepherd->arg, event->id, event->value, event->detail);
         break;
@@ -392,6 +399,11 @@ static void lose(struct shepherd *shepherd)
     loop_io_watch(&shepherd->io, 0);
     loop_timer_stop(&shepherd->answer_timer);
     shepherd->ops.lost(shepherd->arg);
+}
+
+pid_t shepherd_pid(const struct shepherd *shepherd)
+{
+    return shepherd->pid;
 }
 
 bool shepherd_is_stopped(const struct shepherd *shepherd)

@@ -62,6 +62,9 @@ struct shepherd_ops {
     void (*exited)(void *arg, uint32_t id, int wait_status, uint32_t peak_kib);
     /* The shepherd has ended without a command, or is stopped after shepherd_must_answer. */
     void (*lost)(void *arg);
+    /* It is stopped at the signal that is about to end it (crash.h), until it gets SIGCONT. NULL:
+     * it gets that. */
+    void (*crashed)(void *arg, uint32_t id);
 };
 
 /* Forks the shepherd; returns in the daemon only, which becomes a subreaper. Single-threaded
@@ -93,6 +96,7 @@ void shepherd_kill_all(struct shepherd *shepherd);
 /* From now on, lost is called if the shepherd is stopped (SIGSTOP) and leaves commands unread. */
 void shepherd_must_answer(struct shepherd *shepherd);
 bool shepherd_is_stopped(const struct shepherd *shepherd);
+pid_t shepherd_pid(const struct shepherd *shepherd);
 /* A folder to remove, with everything in it, at the end; absolute path, or a pattern of
  * session_remove. Removed without following links, and only if it belongs to this user. It need not
  * be there yet: session_path, guard, session_open leaves no moment in which a kill -9 leaves it

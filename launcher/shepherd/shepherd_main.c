@@ -4,6 +4,7 @@
 #include <base/host/topo.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <launcher/shepherd/crash.h>
 #include <launcher/shepherd/event_queue.h>
 #include <launcher/shepherd/exec.h>
 #include <launcher/shepherd/procs.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -394,6 +396,19 @@ static void report_exit(struct herd *herd, pid_t pid, int status, const struct r
     }
 }
 
+/* A process that has let itself be traced stops before each signal, and at an execve: it is let go.
+ * One that is about to be ended by it (crash.h) stays stopped. */
+static void let_go(struct herd *herd, pid_t thread, int number)
+{
+    uint32_t id;
+    bool crashed = crash_has(number) && procs_find(&herd->procs, getsid(thread), &id);
+    int passed = crashed ? SIGSTOP : number == SIGTRAP ? 0 : number;
+    ptrace(PTRACE_DETACH, thread, NULL, (void *) (uintptr_t) passed);
+    if (crashed) {
+        event_queue_add(&herd->events, (struct shepherd_event){EVENT_CRASHED, id, number, 0});
+    }
+}
+
 /* Reaps while the ends can be reported. */
 static void reap(struct herd *herd)
 {
@@ -404,7 +419,9 @@ static void reap(struct herd *herd)
         int status;
         struct rusage used;
         pid_t pid = event_queue_fits(&herd->events, 0) ? wait4(-1, &status, WNOHANG, &used) : 0;
-        if (pid > 0) {
+        if (pid > 0 && WIFSTOPPED(status)) {
+            let_go(herd, pid, WSTOPSIG(status));
+        } else if (pid > 0) {
             report_exit(herd, pid, status, &used);
         } else if (pid == 0 || errno != EINTR) {
             return;

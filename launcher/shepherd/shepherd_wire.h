@@ -33,7 +33,7 @@ struct command {
     size_t size;
 };
 
-enum { EVENT_STARTED = 1, EVENT_FAILED, EVENT_EXITED, EVENT_FDS };
+enum { EVENT_STARTED = 1, EVENT_FAILED, EVENT_CRASHED, EVENT_EXITED, EVENT_FDS };
 
 struct shepherd_event {
     uint32_t type;

@@ -78,7 +78,7 @@ static void on_lost(void *arg)
     (void) arg;
 }
 
-static const struct shepherd_ops shepherd_ops = {on_started, on_failed, on_exited, on_lost};
+static const struct shepherd_ops shepherd_ops = {on_started, on_failed, on_exited, on_lost, NULL};
 
 static void open_agents(const char *script, uint32_t max, uint32_t retries, uint64_t limit_us)
 {

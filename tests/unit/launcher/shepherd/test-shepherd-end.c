@@ -269,7 +269,8 @@ static void agent_lost(void *arg)
 
 static int agent_main(const char *folder)
 {
-    static const struct shepherd_ops ops = {agent_started, agent_failed, agent_exited, agent_lost};
+    static const struct shepherd_ops ops = {agent_started, agent_failed, agent_exited, agent_lost,
+                                            NULL};
     struct shepherd *shepherd;
     struct loop *loop;
     char *argv[] = {(char *) "sh", (char *) "-c", (char *) (uintptr_t) with_daemon, NULL};

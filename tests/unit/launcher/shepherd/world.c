@@ -49,7 +49,7 @@ static void on_lost(void *arg)
     ((struct world *) arg)->lost = true;
 }
 
-static const struct shepherd_ops ops = {on_started, on_failed, on_exited, on_lost};
+static const struct shepherd_ops ops = {on_started, on_failed, on_exited, on_lost, NULL};
 
 void world_open(struct world *world)
 {
