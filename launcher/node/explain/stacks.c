@@ -2,6 +2,7 @@
 
 #include <launcher/node/explain/stacks.h>
 
+#include <launcher/shepherd/crash.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,54 +58,120 @@ static size_t find_last(const struct line *line, const char *word)
     return line->size;
 }
 
-/* "#N  0xADDRESS in FUNCTION (...) at FILE:LINE": FUNCTION, and the place behind the arguments. */
-static void split_frame(struct line frame, struct line *function, struct line *place)
+struct frame {
+    struct line function;
+    const char *joint;
+    struct line place;
+};
+
+/* FUNCTION (...) at FILE:LINE, or from LIBRARY. */
+static struct frame split_gdb(struct line line)
 {
-    skip(&frame, 1);
-    skip(&frame, span(&frame, "0123456789"));
-    skip(&frame, span(&frame, " "));
-    if (begins(&frame, "0x")) {
-        struct line rest = frame;
+    size_t at = find_last(&line, ") at "), from = find_last(&line, ") from ");
+    size_t end = at < from ? at : from;
+    struct frame frame = {.joint = "", .place = line};
+    skip(&frame.place, end < line.size ? end + 1 : end);
+    frame.function = (struct line){line.at, end < line.size ? end + 1 : end};
+    size_t arguments = find_last(&frame.function, " (");
+    frame.function.size = arguments < frame.function.size ? arguments : frame.function.size;
+    return frame;
+}
+
+/* FUNCTION - LIBRARY */
+static struct frame split_eu_stack(struct line line)
+{
+    size_t end = find_last(&line, " - /");
+    bool placed = end < line.size;
+    struct frame frame = {{line.at, end}, placed ? " from " : "", line};
+    skip(&frame.place, placed ? end + 3 : end);
+    return frame;
+}
+
+/* "#N  0xADDRESS in ..." of gdb, which may leave out the address; "#N  0xADDRESS ..." of eu-stack.
+ */
+static struct frame split_frame(struct line line)
+{
+    skip(&line, 1);
+    skip(&line, span(&line, "0123456789"));
+    skip(&line, span(&line, " "));
+    struct line rest = line;
+    if (begins(&rest, "0x")) {
         skip(&rest, 2);
         skip(&rest, span(&rest, "0123456789abcdef"));
-        if (begins(&rest, " in ")) {
-            skip(&rest, 4);
-            frame = rest;
-        }
     }
-    size_t at = find_last(&frame, ") at "), from = find_last(&frame, ") from ");
-    size_t end = at < from ? at : from;
-    *place = frame;
-    skip(place, end < frame.size ? end + 1 : end);
-    *function = (struct line){frame.at, end < frame.size ? end + 1 : end};
-    size_t arguments = find_last(function, " (");
-    function->size = arguments < function->size ? arguments : function->size;
+    if (begins(&rest, " in ")) {
+        skip(&rest, 4);
+        return split_gdb(rest);
+    }
+    if (rest.at > line.at && begins(&rest, " ")) {
+        skip(&rest, 1);
+        return split_eu_stack(rest);
+    }
+    return split_gdb(line);
 }
 
-static void put_frame(char *frames, struct line line)
+static bool is(const struct line *line, const char *text)
 {
-    struct line function, place;
-    char text[STACK_FRAME_BYTES];
-    split_frame(line, &function, &place);
-    int size = snprintf(text, sizeof(text) - 1, "%.*s%.*s", (int) function.size, function.at,
-                        (int) place.size, place.at);
-    for (char *at = text; *at; at++) {
+    return begins(line, text) && line->size == strlen(text);
+}
+
+/* With its newline, printable, where the frames end; there is room. */
+static void put_text(char *end, struct line function, const char *joint, struct line place)
+{
+    char *at = end;
+    snprintf(end, STACK_FRAME_BYTES - 1, "%.*s%s%.*s", (int) function.size, function.at, joint,
+             (int) place.size, place.at);
+    for (; *at; at++) {
         *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
     }
-    if (size > 0) {
-        strcat(frames, text);
-        strcat(frames, "\n");
+    if (at > end) {
+        strcpy(at, "\n");
     }
 }
 
-static struct stack *add_stack(struct stacks *stacks, const struct line *head)
+/* What handles a crash is not part of it. */
+static void put_frame(struct stack *stack, struct line line)
+{
+    struct frame frame = split_frame(line);
+    bool handler =
+        is(&frame.function, "<signal handler called>") || is(&frame.function, "__restore_rt");
+    if (is(&frame.function, CRASH_FUNCTION)) {
+        stack->crashed = true;
+        stack->frames[0] = '\0';
+    } else if (!stack->crashed || stack->frames[0] || !handler) {
+        put_text(strchr(stack->frames, '\0'), frame.function, frame.joint, frame.place);
+    }
+}
+
+/* "    FILE:LINE:COLUMN", perhaps without the column, of eu-stack: of the last frame, in place of
+ * its library. */
+static void put_source(struct stack *stack, struct line line)
+{
+    char *end = strrchr(stack->frames, '\n'), *start = stack->frames;
+    if (!end) {
+        return;
+    }
+    for (char *newline; (newline = strchr(start, '\n')) < end;) {
+        start = newline + 1;
+    }
+    char last[STACK_FRAME_BYTES];
+    snprintf(last, sizeof(last), "%.*s", (int) (end - start), start);
+    struct line function = {last, strlen(last)};
+    function.size = find_last(&function, " from ");
+    skip(&line, span(&line, " "));
+    struct line row = {line.at, find_last(&line, ":")};
+    line.size = find_last(&row, ":") < row.size ? row.size : line.size;
+    put_text(start, function, " at ", line);
+}
+
+static struct stack *add_stack(struct stacks *stacks, bool first)
 {
     struct stack *stack = &stacks->list[stacks->count];
     char *frames = stacks->count < STACKS_MAX ? calloc(1, STACK_BYTES_MAX + 1) : NULL;
     if (!frames) {
         return NULL;
     }
-    *stack = (struct stack){begins(head, "Thread 1 "), frames};
+    *stack = (struct stack){.main = first, .frames = frames};
     stacks->count++;
     return stack;
 }
@@ -131,15 +198,34 @@ int stacks_parse(struct stacks *stacks, const char *text, size_t size)
     unsigned frames = 0;
     *stacks = (struct stacks){0};
     while (next_line(&text, end, &line)) {
-        if (begins(&line, "Thread ")) {
-            stack = add_stack(stacks, &line);
+        if (begins(&line, "Thread ") || begins(&line, "TID ")) {
+            stack = add_stack(stacks, begins(&line, "Thread 1 ") ||
+                                          (begins(&line, "TID ") && stacks->count == 0));
             frames = 0;
         } else if (begins(&line, "#") && stack && frames++ < STACK_FRAMES_MAX) {
-            put_frame(stack->frames, line);
+            put_frame(stack, line);
+        } else if (begins(&line, "    ") && stack && frames <= STACK_FRAMES_MAX) {
+            put_source(stack, line);
         }
     }
     drop_empty(stacks);
     return stacks->count > 0 ? ORTE_SUCCESS : ORTE_ERR_NOT_FOUND;
+}
+
+void stacks_keep_crashed(struct stacks *stacks)
+{
+    for (uint32_t i = 0; i < stacks->count; i++) {
+        if (stacks->list[i].crashed) {
+            struct stack kept = stacks->list[i];
+            stacks->list[i] = stacks->list[0];
+            stacks->list[0] = kept;
+            for (; stacks->count > 1; stacks->count--) {
+                free(stacks->list[stacks->count - 1].frames);
+            }
+            kept.main = true;
+            stacks->list[0] = kept;
+        }
+    }
 }
 
 void stacks_fini(struct stacks *stacks)

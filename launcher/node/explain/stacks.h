@@ -1,5 +1,5 @@
-/* What gdb's "thread apply all bt" says of a process, as stacks that can be compared between ranks:
- * without addresses and arguments. Pure. */
+/* What gdb's "thread apply all bt" or eu-stack says of a process, as stacks that can be compared
+ * between ranks: without addresses and arguments. Pure. */
 #ifndef LAUNCHER_NODE_STACKS_H
 #define LAUNCHER_NODE_STACKS_H
 
@@ -14,6 +14,7 @@ enum {
 
 struct stack {
     bool main;    /* of the process's first thread */
+    bool crashed; /* it has stopped for the debugger (shepherd/crash.h): frames begin there */
     char *frames; /* owned: "FUNCTION at FILE:LINE" or "FUNCTION from LIBRARY", the innermost first,
                    * each with its newline */
 };
@@ -25,6 +26,8 @@ struct stacks {
 
 /* No thread with a frame: ORTE_ERR_NOT_FOUND, and stacks are empty. */
 int stacks_parse(struct stacks *stacks, const char *text, size_t size) KEEL_MUST_CHECK;
+/* The one that has crashed alone, if there is one. */
+void stacks_keep_crashed(struct stacks *stacks);
 void stacks_fini(struct stacks *stacks);
 /* Why there is none: the line that speaks of ptrace, else the last one; "" for none. */
 void stacks_why(char *why, size_t why_size, const char *text, size_t size);

@@ -1,4 +1,4 @@
-/* What gdb says of a process, as stacks: addresses and arguments go, and whatever is said is
+/* What debuggers say of a process, as stacks: addresses and arguments go, and whatever is said is
  * bounded. */
 #include <config.h>
 
@@ -66,6 +66,64 @@ START_TEST(test_without_frames_there_is_no_stack)
 }
 END_TEST
 
+START_TEST(test_eu_stack)
+{
+    int status = parse("PID 6 - process\n"
+                       "TID 6:\n"
+                       "#0  0x00007f41bce6cdd0 pause - /usr/lib/libc.so.6\n"
+                       "    ../sysdeps/unix/sysv/linux/pause.c:29:10\n"
+                       "#1  0x000055b6084121d4 main - /tmp/a\n"
+                       "TID 7:\n"
+                       "#0  0x00007f41bce6cdd0 operator - - /tmp/lib - b.so\n"
+                       "#1  0x000055b608412091\n"
+                       "    a.S:1\n"
+                       "#2  0x000055b608412092 last\n");
+    ck_assert_int_eq(status, ORTE_SUCCESS);
+    ck_assert_uint_eq(stacks.count, 2);
+    ck_assert(stacks.list[0].main && !stacks.list[1].main);
+    ck_assert_str_eq(stacks.list[0].frames, "pause at ../sysdeps/unix/sysv/linux/pause.c:29\n"
+                                            "main from /tmp/a\n");
+    ck_assert_str_eq(stacks.list[1].frames, "operator - from /tmp/lib - b.so\n"
+                                            "0x000055b608412091 at a.S:1\n"
+                                            "last\n");
+    stacks_fini(&stacks);
+}
+END_TEST
+
+START_TEST(test_a_crash_begins_at_its_signal)
+{
+    int status = parse("Thread 2 (LWP 7):\n"
+                       "#0  tgkill ()\n"
+                       "#1  0x00007f0000001234 in keel_crash (...) from /lib/keel-crash.so\n"
+                       "#2  <signal handler called>\n"
+                       "#3  tumble (...) at crash.c:20\n"
+                       "#4  <signal handler called>\n"
+                       "#5  main ()\n"
+                       "Thread 1 (LWP 6):\n"
+                       "#0  <signal handler called>\n"
+                       "#1  main (...)\n");
+    ck_assert_int_eq(status, ORTE_SUCCESS);
+    ck_assert(stacks.list[0].crashed && !stacks.list[1].crashed);
+    ck_assert_str_eq(stacks.list[1].frames, "<signal handler called>\nmain\n");
+    stacks_keep_crashed(&stacks);
+    ck_assert_uint_eq(stacks.count, 1);
+    ck_assert(stacks.list[0].main);
+    ck_assert_str_eq(stacks.list[0].frames,
+                     "tumble at crash.c:20\n<signal handler called>\nmain\n");
+    stacks_fini(&stacks);
+    status = parse("TID 6:\n#0 0x1 keel_crash\n#1 0x2 __restore_rt\n#2 0x3 f\nTID 7:\n#0 0x1 g\n");
+    ck_assert_int_eq(status, ORTE_SUCCESS);
+    stacks_keep_crashed(&stacks);
+    ck_assert_uint_eq(stacks.count, 1);
+    ck_assert_str_eq(stacks.list[0].frames, "f\n");
+    stacks_fini(&stacks);
+    ck_assert_int_eq(parse("Thread 1 (x):\n#0  f ()\nThread 2 (x):\n#0  g ()\n"), ORTE_SUCCESS);
+    stacks_keep_crashed(&stacks);
+    ck_assert_uint_eq(stacks.count, 2);
+    stacks_fini(&stacks);
+}
+END_TEST
+
 /* The text comes from a process that reads the rank's memory. */
 START_TEST(test_any_text_is_bounded)
 {
@@ -93,7 +151,7 @@ START_TEST(test_any_text_is_bounded)
     stacks_fini(&stacks);
     srand(1);
     for (int round = 0; round < 2000; round++) {
-        static const char letters[] = "#0 1\nThread x(in) at from :\0\377";
+        static const char letters[] = "#0 1\nThread x(in) at from :\0\377TID  - /";
         for (int i = 0; i < 200; i++) {
             all[i] = letters[(size_t) rand() % (sizeof(letters) - 1)];
         }
@@ -106,5 +164,5 @@ START_TEST(test_any_text_is_bounded)
 }
 END_TEST
 
-UNIT_MAIN("stacks", test_threads_and_frames, test_without_frames_there_is_no_stack,
-          test_any_text_is_bounded)
+UNIT_MAIN("stacks", test_threads_and_frames, test_without_frames_there_is_no_stack, test_eu_stack,
+          test_a_crash_begins_at_its_signal, test_any_text_is_bounded)
