@@ -5,6 +5,7 @@
 #include <launcher/node/explain/tracer.h>
 #include <launcher/node/hosted.h>
 #include <launcher/node/service.h>
+#include <launcher/shepherd/crash.h>
 #include <launcher/shepherd/program.h>
 
 #include <base/data/clock.h>
@@ -47,6 +48,7 @@ struct local_rank {
     enum local_state state;
     bool joined;             /* by keel_init, MPI_Init or the like */
     bool member, left;       /* keel_init, keel_finalize */
+    bool crashed;            /* it has stopped for a debugger */
     pid_t pid;               /* the process that has linked under its name */
     pid_t process;           /* the one that was started */
     uint64_t began_us;       /* when it was */
@@ -147,6 +149,17 @@ static void add_library(struct vars *vars)
     free(folder);
 }
 
+/* So that it stops when it crashes. */
+static void add_crash(struct vars *vars, const struct daemon *daemon)
+{
+    char *module = tracer_wants_crashes() ? paths_module(CRASH_MODULE) : NULL;
+    if (module) {
+        vars_format(vars, CRASH_ENV "=%d", (int) shepherd_pid(daemon->shepherd));
+        vars_add_folder(vars, "LD_PRELOAD", module);
+    }
+    free(module);
+}
+
 /* The daemon's own environment without an outer launcher's, the user's settings, and what the job
  * and its services add. */
 static void make_vars(const struct daemon *daemon, uint32_t app, struct vars *vars)
@@ -160,6 +173,7 @@ static void make_vars(const struct daemon *daemon, uint32_t app, struct vars *va
         vars_set(vars, strdup(*variable));
     }
     add_library(vars);
+    add_crash(vars, daemon);
     add_job_vars(vars, daemon);
     vars_format(vars, ENV_APP "=%u", app);
     services_app_vars(daemon->services, app, vars);
@@ -423,6 +437,24 @@ static struct failure *examine(struct daemon *daemon, uint32_t rank, int wait_st
     return failure;
 }
 
+static void crashed(void *arg, uint32_t id)
+{
+    struct daemon *daemon = arg;
+    if (id < daemon->launch.map.size && tracer_wants_crashes()) {
+        daemon->ranks[id].crashed = true;
+        tracer_crashed(daemon, id);
+    } else {
+        shepherd_signal(daemon->shepherd, id, SIGCONT);
+    }
+}
+
+/* Has it crashed, unseen? */
+static bool has_no_stack(const struct local_rank *local, int wait_status)
+{
+    return tracer_wants_crashes() && !local->crashed && WIFSIGNALED(wait_status) &&
+           crash_has(WTERMSIG(wait_status));
+}
+
 static void exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
 {
     struct daemon *daemon = arg;
@@ -437,6 +469,11 @@ static void exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
         return;
     }
     struct local_rank *local = &daemon->ranks[id];
+    if (has_no_stack(local, wait_status)) {
+        tracer_missed(daemon, id,
+                      "it did not stop for a debugger: its program is statically linked, has a "
+                      "handler of its own, or may not be traced");
+    }
     if (wait_status != 0) {
         local->failure = examine(daemon, id, wait_status);
     }
@@ -461,6 +498,7 @@ const struct shepherd_ops local_shepherd_ops = {
     .failed = failed,
     .exited = exited,
     .lost = shepherd_lost,
+    .crashed = crashed,
 };
 
 /* --- the rest --- */

@@ -112,6 +112,26 @@ else
     skip "stacks" "there is no gdb"
 fi
 
+if type -P eu-stack >/dev/null; then
+    run_limited 60 "$keelrun" -n 4 --oversubscribe --mca stack_debugger gdb-that-is-not-there,eu-stack \
+        --mca stack_traces_s 30 --mca stack_trace_s 20 --timeout 2 "$member" stuck
+    like "stacks by eu-stack: those in the fence" "$work/err" "^keelrun: 3 of 4 are in keel_fence \(ranks 0, 2-3\):$"
+    like "stacks by eu-stack: the one that is not" "$work/err" "^keelrun: 1 of 4 are in .*pause.* \(rank 1\):$"
+    ok "stacks by eu-stack: each once" said "^keelrun:   #[0-9]+ main( (at|from) .*)?$" 2
+else
+    skip "stacks by eu-stack" "there is no eu-stack (elfutils)"
+fi
+
+# Whether Yama then lets the debugger in can only be seen where there is Yama.
+if type -P strace >/dev/null; then
+    run_limited 30 strace -f -qq -o "$work/calls" -e trace=prctl,execve "$keelrun" -n 1 true
+    rank=$(sed -n 's/^\([0-9]*\) *execve("[^"]*\/true".*/\1/p' "$work/calls")
+    shepherd=$(sed -n 's/^\([0-9]*\) *prctl(PR_SET_NAME, "keel-shepherd.*/\1/p' "$work/calls" | head -n 1)
+    like "a rank names its shepherd as who may look at it" "$work/calls" "^$rank +prctl\(PR_SET_PTRACER, $shepherd"
+else
+    skip "a rank names its shepherd as who may look at it" "there is no strace"
+fi
+
 # --- debuggers that hang ---
 
 printf '#!/bin/sh\necho $$ >>"%s"\nexec sleep 600\n' "$work/debuggers" >"$work/slow"

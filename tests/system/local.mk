@@ -12,6 +12,10 @@ tests_system_datagrams_SOURCES = tests/system/datagrams.c
 tests_system_forger_SOURCES = tests/system/forger.c
 tests_system_forger_LDADD = libbtl.la libbase.la
 tests_system_neighbour_SOURCES = tests/system/neighbour.c
+check_PROGRAMS += tests/system/crash
+tests_system_crash_SOURCES = tests/system/crash.c
+tests_system_crash_CFLAGS = $(AM_CFLAGS) -fno-sanitize=all
+tests_system_crash_LDFLAGS = -pthread
 check_PROGRAMS += tests/system/flood tests/system/poke tests/system/member
 tests_system_flood_SOURCES = tests/system/flood.c
 tests_system_poke_SOURCES = tests/system/poke.c

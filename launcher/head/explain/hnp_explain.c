@@ -7,17 +7,16 @@
 #include <base/data/clock.h>
 #include <base/settings/param.h>
 #include <launcher/head/explain/rank_stacks.h>
+#include <launcher/node/explain/tracer.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <wireup/look.h>
 #include <wireup/proto.h>
 
-static struct param stack_params[] = {
+static struct param stack_traces =
     PARAM_INT("stack_traces_s", "10", 0, 3600, "s",
-              "What debuggers have to look at all ranks of a job that hangs; 0: they do not"),
-    PARAM_INT("stack_trace_s", "5", 1, 3600, "s", "What a debugger has to look at one of them"),
-};
-PARAM_ROWS("launcher", stack_params);
+              "What debuggers have to look at all ranks of a job that hangs; 0: they do not");
+PARAM_ROWS("launcher", stack_traces);
 
 #define TRACED_US 1000000u /* for the daemons to report, when that time is over */
 #define ANSWER_US 2000000u /* for the daemons, which know what to say */
@@ -181,7 +180,7 @@ static void conclude(struct explanation *explanation)
     if (!explanation->states_told) {
         tell_states(explanation);
     }
-    rank_stacks_print(explanation->stacks, say, explanation);
+    rank_stacks_print(explanation->stacks, "are", say, explanation);
     tell_missing(explanation, "not all stacks are known", "", is_tracing);
     if (explanation->asker.is_tool) {
         answer_tool(explanation);
@@ -203,7 +202,7 @@ static bool all_lost(const struct explanation *explanation, const bool *daemons)
 
 static uint64_t traces_us(void)
 {
-    return (uint64_t) param_int(&stack_params[0]) * 1000000u;
+    return (uint64_t) param_int(&stack_traces) * 1000000u;
 }
 
 /* Somebody has answered, or should have: states first, then stacks. */
@@ -274,11 +273,6 @@ static void order(struct hnp *hnp, uint32_t number, uint64_t each_us, uint64_t a
                                          (uint32_t) (all_us / 1000u)));
 }
 
-static uint64_t trace_us(void)
-{
-    return (uint64_t) param_int(&stack_params[1]) * 1000000u;
-}
-
 /* The debuggers are for one asker at a time, the user before tools. */
 static void choose_tracing(struct hnp *hnp, struct asker *asker)
 {
@@ -306,7 +300,8 @@ static struct explanation *begin(struct hnp *hnp, struct asker asker)
     explanation->number = ++hnp->explanations.last;
     list_append(&hnp->explanations.under_way, &explanation->link);
     loop_timer_start(&explanation->timer, ANSWER_US);
-    order(hnp, explanation->number, asker.stacks ? trace_us() : 0, asker.stacks ? traces_us() : 0);
+    order(hnp, explanation->number, asker.stacks ? tracer_each_us() : 0,
+          asker.stacks ? traces_us() : 0);
     return explanation;
 }
 
@@ -317,7 +312,7 @@ void hnp_explain_signal(struct hnp *hnp)
     struct explanation *explanation = find_asker(hnp, NULL);
     if (explanation) {
         hnp_tell(hnp, "what is not known yet is not waited for");
-        order(hnp, ++hnp->explanations.last, trace_us(), 0);
+        order(hnp, ++hnp->explanations.last, tracer_each_us(), 0);
         conclude(explanation);
     } else if (!job_runs(&hnp->job)) {
         hnp_tell(hnp, "no ranks run: the job is %s", hnp->job.fsm->states[hnp->job.phase]);
@@ -420,15 +415,46 @@ static struct explanation *find_awaiting(const struct hnp *hnp, uint32_t vpid, u
     return explanation && is_tracing(explanation, vpid) ? explanation : NULL;
 }
 
-static int take_thread(struct explanation *explanation, uint32_t rank, opal_buffer_t *buffer)
+static int take_thread(struct rank_stacks *stacks, uint32_t rank, opal_buffer_t *buffer)
 {
     uint8_t first;
     char *frames;
     int status = proto_unpack(buffer, "cs", &first, &frames);
     if (status == OPAL_SUCCESS) {
-        status = rank_stacks_tell(explanation->stacks, rank, first != 0, frames);
+        status = rank_stacks_tell(stacks, rank, first != 0, frames);
         free(frames);
     }
+    return status;
+}
+
+static int take_threads(struct rank_stacks *stacks, uint32_t rank, const char *why,
+                        uint32_t threads, opal_buffer_t *buffer)
+{
+    int status = why[0] ? rank_stacks_fail(stacks, rank, why) : ORTE_SUCCESS;
+    for (uint32_t i = 0; i < threads && status == ORTE_SUCCESS; i++) {
+        status = take_thread(stacks, rank, buffer);
+    }
+    return status;
+}
+
+static void tell(void *arg, const char *line)
+{
+    hnp_tell(arg, "%s", line);
+}
+
+/* A rank that crashes has waited for this to be told. */
+static int take_crash(struct hnp *hnp, uint32_t rank, const char *why, uint32_t threads,
+                      opal_buffer_t *buffer)
+{
+    struct rank_stacks *stacks = NULL;
+    int status = rank_stacks_create(&stacks, hnp->plan.rank_count);
+    if (status == ORTE_SUCCESS) {
+        status = take_threads(stacks, rank, why, threads, buffer);
+    }
+    if (status == ORTE_SUCCESS) {
+        rank_stacks_print(stacks, "crashed", tell, hnp);
+    }
+    rank_stacks_destroy(stacks);
     return status;
 }
 
@@ -440,16 +466,13 @@ int hnp_take_stack(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    struct explanation *explanation = find_awaiting(hnp, vpid, number);
-    if (!explanation) {
-        threads = 0; /* late */
-    } else if (!is_of(hnp, vpid, rank)) {
+    struct explanation *explanation = find_awaiting(hnp, vpid, number); /* NULL: late */
+    if (!is_of(hnp, vpid, rank)) {
         status = ORTE_ERR_PERM;
-    } else if (why[0]) {
-        status = rank_stacks_fail(explanation->stacks, rank, why);
-    }
-    for (uint32_t i = 0; i < threads && status == ORTE_SUCCESS; i++) {
-        status = take_thread(explanation, rank, buffer);
+    } else if (number == STACK_OF_CRASH) {
+        status = take_crash(hnp, rank, why, threads, buffer);
+    } else if (explanation) {
+        status = take_threads(explanation->stacks, rank, why, threads, buffer);
     }
     free(why);
     return status;

@@ -154,12 +154,12 @@ static int by_kind_and_size(const void *a, const void *b)
 }
 
 static void print_title(const struct shared *shared, uint32_t count, uint32_t of, const char *list,
-                        rank_states_say *say, void *arg)
+                        const char *verb, rank_states_say *say, void *arg)
 {
     char line[LIST_BYTES + CALL_BYTES + RANK_STACKS_WHY_BYTES + 64], call[CALL_BYTES];
     rank_stacks_call(call, sizeof(call), shared->text);
     if (shared->kind == KIND_MAIN) {
-        snprintf(line, sizeof(line), "%u of %u are in %s (%s):", count, of, call, list);
+        snprintf(line, sizeof(line), "%u of %u %s in %s (%s):", count, of, verb, call, list);
     } else if (shared->kind == KIND_OTHER) {
         snprintf(line, sizeof(line), "another thread of %u of %u is in %s (%s):", count, of, call,
                  list);
@@ -184,7 +184,7 @@ static void print_frames(const char *frames, rank_states_say *say, void *arg)
 
 /* members: room for a flag for each rank. */
 static void print_shared(const struct rank_stacks *stacks, const struct shared *shared,
-                         bool *members, rank_states_say *say, void *arg)
+                         bool *members, const char *verb, rank_states_say *say, void *arg)
 {
     char list[LIST_BYTES];
     uint32_t count = 0;
@@ -194,13 +194,14 @@ static void print_shared(const struct rank_stacks *stacks, const struct shared *
         members[shared->ranks[i]] = true;
     }
     rank_list_print(list, sizeof(list), members, stacks->rank_count);
-    print_title(shared, count, stacks->rank_count, list, say, arg);
+    print_title(shared, count, stacks->rank_count, list, verb, say, arg);
     if (shared->kind != KIND_NONE) {
         print_frames(shared->text, say, arg);
     }
 }
 
-void rank_stacks_print(const struct rank_stacks *stacks, rank_states_say *say, void *arg)
+void rank_stacks_print(const struct rank_stacks *stacks, const char *verb, rank_states_say *say,
+                       void *arg)
 {
     const struct shared *sorted[RANK_STACKS_MAX];
     bool *members = calloc((size_t) stacks->rank_count + 1, sizeof(*members));
@@ -209,7 +210,7 @@ void rank_stacks_print(const struct rank_stacks *stacks, rank_states_say *say, v
     }
     qsort(sorted, stacks->count, sizeof(*sorted), by_kind_and_size);
     for (uint32_t i = 0; members && i < stacks->count; i++) {
-        print_shared(stacks, sorted[i], members, say, arg);
+        print_shared(stacks, sorted[i], members, verb, say, arg);
     }
     if (stacks->dropped > 0) {
         char line[64];

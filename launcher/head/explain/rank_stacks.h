@@ -21,8 +21,10 @@ int rank_stacks_tell(struct rank_stacks *stacks, uint32_t rank, bool main,
                      const char *frames) KEEL_MUST_CHECK;
 /* The rank has no stack. */
 int rank_stacks_fail(struct rank_stacks *stacks, uint32_t rank, const char *why) KEEL_MUST_CHECK;
-/* All, line by line: first threads first, the largest number of ranks first. */
-void rank_stacks_print(const struct rank_stacks *stacks, rank_states_say *say, void *arg);
+/* All, line by line: first threads first, the largest number of ranks first. verb: "are", or what
+ * else they do there. */
+void rank_stacks_print(const struct rank_stacks *stacks, const char *verb, rank_states_say *say,
+                       void *arg);
 /* The call that a program waits in: the outermost function of MPI, PMIx or Keel, else the
  * innermost. */
 void rank_stacks_call(char *call, size_t size, const char *frames);

@@ -18,15 +18,24 @@
 #include <unistd.h>
 #include <wireup/proto.h>
 
-static struct param stack_debugger =
-    PARAM_STRING("stack_debugger", "gdb",
-                 "The gdb, by name or path, that looks at the ranks of a job that hangs");
-PARAM_ROWS("launcher", stack_debugger);
+static struct {
+    struct param debugger, each, crashes;
+} params = {
+    .debugger = PARAM_STRING("stack_debugger", "gdb,eu-stack",
+                             "What looks at ranks that hang or crash: gdb or eu-stack, by name or "
+                             "path; of several the first that is there"),
+    .each = PARAM_INT("stack_trace_s", "5", 1, 3600, "s", "What a debugger has to look at a rank"),
+    .crashes = PARAM_BOOL("stack_traces", "0",
+                          "A rank that crashes stops until a debugger has looked at it "
+                          "(--stack-traces)"),
+};
+PARAM_ROWS("launcher", params);
 
 #define TRACER_APP 0u /* defined anew for each start, as agents do */
 enum {
     OUTPUT_MAX = 1 << 20, /* of a debugger; the rest is dropped */
     READ_BYTES = 65536,
+    CRASHED_MAX = 64, /* that wait for a debugger */
 };
 
 enum slot_state {
@@ -49,10 +58,11 @@ struct slot {
 };
 
 struct tracer {
-    struct daemon *daemon; /* borrowed */
-    uint32_t number;       /* of the order */
-    uint32_t next;         /* the next rank to look at */
-    bool told;             /* the order is done */
+    struct daemon *daemon;                        /* borrowed */
+    uint32_t number;                              /* of the order */
+    uint32_t next;                                /* the next rank to look at */
+    bool told;                                    /* the order is done */
+    uint32_t crashed[CRASHED_MAX], crashed_count; /* they come before the order's */
     char program[PATH_MAX];
     struct trace_limits limits;
     struct loop_timer end;
@@ -73,6 +83,29 @@ static void report(struct daemon *daemon, uint32_t number, uint32_t rank,
     daemon_report(daemon, buffer);
 }
 
+void tracer_missed(struct daemon *daemon, uint32_t rank, const char *why)
+{
+    static const struct stacks none;
+    report(daemon, STACK_OF_CRASH, rank, &none, why);
+}
+
+/* One that was killed meanwhile needs no reason. */
+static void report_slot(const struct slot *slot, struct stacks *stacks, const char *why)
+{
+    struct daemon *daemon = slot->tracer->daemon;
+    struct doing doing;
+    bool crash = slot->number == STACK_OF_CRASH;
+    if (crash) {
+        stacks_keep_crashed(stacks);
+    }
+    if (!crash || stacks->count > 0 || local_doing(daemon, slot->rank, &doing)) {
+        report(daemon, slot->number, slot->rank, stacks, stacks->count > 0 ? "" : why);
+    }
+    if (crash) {
+        shepherd_signal(daemon->shepherd, slot->rank, SIGCONT);
+    }
+}
+
 /* Nothing of the debugger is left: error: why it was not started, or 0. */
 static void settle(struct slot *slot, int error)
 {
@@ -87,10 +120,7 @@ static void settle(struct slot *slot, int error)
     if (stacks.count == 0 && slot->killed) {
         snprintf(why, sizeof(why), "the debugger took too long (stack_trace_s, stack_traces_s)");
     }
-    report(slot->tracer->daemon, slot->number, slot->rank, &stacks,
-           stacks.count > 0 ? ""
-           : why[0]         ? why
-                            : "the debugger said nothing");
+    report_slot(slot, &stacks, why[0] ? why : "the debugger said nothing");
     stacks_fini(&stacks);
     blob_fini(&slot->output);
     loop_timer_stop(&slot->limit);
@@ -143,29 +173,39 @@ static void too_long(struct loop_timer *timer)
     kill_slot(container_of(timer, struct slot, limit));
 }
 
-static char words[][32] = {"-q",
-                           "-nx",
-                           "-batch",
-                           "-iex",
-                           "set auto-load no",
-                           "-ex",
-                           "set width 0",
-                           "-ex",
-                           "set print frame-arguments none",
-                           "-ex",
-                           "thread apply all bt 64",
-                           "-p"};
-enum { WORDS = sizeof(words) / sizeof(*words) };
+enum { WORDS = 12, WORD_BYTES = 32 };
+static char gdb_words[WORDS][WORD_BYTES] = {"-q",
+                                            "-nx",
+                                            "-batch",
+                                            "-iex",
+                                            "set auto-load no",
+                                            "-ex",
+                                            "set width 0",
+                                            "-ex",
+                                            "set print frame-arguments none",
+                                            "-ex",
+                                            "thread apply all bt 64",
+                                            "-p"};
+static char eu_stack_words[WORDS][WORD_BYTES] = {"-m", "-s", "-n", "64", "-p"};
 
-static void start(struct tracer *tracer, struct slot *slot, uint32_t rank, uint32_t pid)
+static bool is_eu_stack(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    return strstr(slash ? slash : program, "eu-stack") != NULL;
+}
+
+static void start(struct tracer *tracer, struct slot *slot, uint32_t number, uint32_t rank,
+                  uint32_t pid)
 {
     static char locale[] = "LC_ALL=C", terminal[] = "TERM=dumb";
     char *env[] = {locale, terminal, NULL}, *argv[WORDS + 3] = {tracer->program}, process[16];
+    char(*words)[WORD_BYTES] = is_eu_stack(tracer->program) ? eu_stack_words : gdb_words;
+    int count = 1;
     snprintf(process, sizeof(process), "%u", pid);
-    for (int i = 0; i < WORDS; i++) {
-        argv[1 + i] = words[i];
+    for (int i = 0; i < WORDS && words[i][0]; i++) {
+        argv[count++] = words[i];
     }
-    argv[1 + WORDS] = process;
+    argv[count] = process;
     struct start_app app = {.kind = PROC_RANK,
                             .program = tracer->program,
                             .argv = argv,
@@ -175,9 +215,10 @@ static void start(struct tracer *tracer, struct slot *slot, uint32_t rank, uint3
     struct start_proc proc = {.id = TRACER_ID(slot - tracer->slots), .in = STDIO_NULL};
     slot->state = SLOT_STARTING;
     slot->rank = rank;
-    slot->number = tracer->number;
+    slot->number = number;
     slot->killed = false;
-    loop_timer_start(&slot->limit, tracer->limits.each_us);
+    loop_timer_start(&slot->limit,
+                     number == STACK_OF_CRASH ? tracer_each_us() : tracer->limits.each_us);
     shepherd_define_app(tracer->daemon->shepherd, TRACER_APP, &app);
     shepherd_start_proc(tracer->daemon->shepherd, TRACER_APP, &proc);
 }
@@ -204,16 +245,34 @@ static void tell_done(struct tracer *tracer, const char *why)
     daemon_report(tracer->daemon, proto_new(REPORT_TRACED, "us", tracer->number, why));
 }
 
+/* The next of those that crash; false: none. */
+static bool next_crashed(struct tracer *tracer, uint32_t *rank, uint32_t *pid)
+{
+    struct doing doing;
+    bool found = false;
+    while (tracer->crashed_count > 0 && !found) {
+        *rank = tracer->crashed[0];
+        tracer->crashed_count--;
+        memmove(tracer->crashed, tracer->crashed + 1,
+                tracer->crashed_count * sizeof(*tracer->crashed));
+        found = local_doing(tracer->daemon, *rank, &doing);
+        *pid = found ? doing.pid : 0;
+    }
+    return found;
+}
+
 static void advance(struct tracer *tracer)
 {
     bool busy = false;
     uint32_t rank, pid;
     for (int i = 0; i < TRACERS_MAX; i++) {
         struct slot *slot = &tracer->slots[i];
-        if (slot->state == SLOT_FREE && next_rank(tracer, &rank, &pid)) {
-            start(tracer, slot, rank, pid);
+        if (slot->state == SLOT_FREE && next_crashed(tracer, &rank, &pid)) {
+            start(tracer, slot, STACK_OF_CRASH, rank, pid);
+        } else if (slot->state == SLOT_FREE && next_rank(tracer, &rank, &pid)) {
+            start(tracer, slot, tracer->number, rank, pid);
         }
-        busy = busy || slot->state != SLOT_FREE;
+        busy = busy || (slot->state != SLOT_FREE && slot->number != STACK_OF_CRASH);
     }
     if (!busy && !tracer->told) {
         tell_done(tracer, "");
@@ -236,6 +295,8 @@ static struct tracer *create(struct daemon *daemon)
     struct tracer *tracer = calloc(1, sizeof(*tracer));
     if (tracer) {
         tracer->daemon = daemon;
+        tracer->next = UINT32_MAX;
+        tracer->told = true;
         loop_timer_init(&tracer->end, daemon->loop, all_over);
     }
     for (int i = 0; tracer && i < TRACERS_MAX; i++) {
@@ -246,10 +307,54 @@ static struct tracer *create(struct daemon *daemon)
     return tracer;
 }
 
-void tracer_begin(struct daemon *daemon, uint32_t number, struct trace_limits limits)
+static struct tracer *open_tracer(struct daemon *daemon)
 {
     daemon->tracer = daemon->tracer ? daemon->tracer : create(daemon);
-    struct tracer *tracer = daemon->tracer;
+    return daemon->tracer;
+}
+
+/* The first of those that may be; false: why says why there is none. */
+static bool find_debugger(struct tracer *tracer, char *why, size_t size)
+{
+    const char *given = param_string(&params.debugger), *names = given ? given : "";
+    int found = -ENOENT;
+    for (const char *at = names; *at && found < 0; at += *at == ',') {
+        char name[PATH_MAX];
+        snprintf(name, sizeof(name), "%.*s", (int) strcspn(at, ","), at);
+        found = program_resolve(name, tracer->program, sizeof(tracer->program));
+        at += strcspn(at, ",");
+    }
+    snprintf(why, size, "%s: %s (stack_debugger)", names, strerror(-found));
+    return found >= 0;
+}
+
+uint64_t tracer_each_us(void)
+{
+    return (uint64_t) param_int(&params.each) * 1000000u;
+}
+
+bool tracer_wants_crashes(void)
+{
+    return param_bool(&params.crashes);
+}
+
+void tracer_crashed(struct daemon *daemon, uint32_t rank)
+{
+    char why[PATH_MAX + 64] = "too many ranks crash at a time";
+    struct tracer *tracer = open_tracer(daemon);
+    if (tracer && tracer->crashed_count < CRASHED_MAX && find_debugger(tracer, why, sizeof(why))) {
+        tracer->crashed[tracer->crashed_count++] = rank;
+        advance(tracer);
+        return;
+    }
+    tracer_missed(daemon, rank, why);
+    shepherd_signal(daemon->shepherd, rank, SIGCONT);
+}
+
+void tracer_begin(struct daemon *daemon, uint32_t number, struct trace_limits limits)
+{
+    struct tracer *tracer = open_tracer(daemon);
+    char why[PATH_MAX + 64];
     if (!tracer) {
         daemon_report(daemon, proto_new(REPORT_TRACED, "us", number, strerror(ENOMEM)));
         return;
@@ -258,11 +363,7 @@ void tracer_begin(struct daemon *daemon, uint32_t number, struct trace_limits li
     tracer->number = number;
     tracer->limits = limits;
     tracer->told = false;
-    const char *name = param_string(&stack_debugger);
-    int found = program_resolve(name, tracer->program, sizeof(tracer->program));
-    if (found < 0) {
-        char why[PATH_MAX + 64];
-        snprintf(why, sizeof(why), "%s: %s (stack_debugger)", name, strerror(-found));
+    if (!find_debugger(tracer, why, sizeof(why))) {
         tell_done(tracer, why);
         return;
     }
@@ -283,7 +384,9 @@ void tracer_stop(struct daemon *daemon)
         loop_timer_stop(&tracer->end);
     }
     for (int i = 0; tracer && i < TRACERS_MAX; i++) {
-        kill_slot(&tracer->slots[i]);
+        if (tracer->slots[i].number != STACK_OF_CRASH) {
+            kill_slot(&tracer->slots[i]);
+        }
     }
 }
 

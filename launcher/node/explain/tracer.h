@@ -1,4 +1,4 @@
-/* Looks at the stacks of this node's ranks with gdb, a few at a time, and reports them
+/* Looks at the stacks of this node's ranks with a debugger, a few at a time, and reports them
  * (REPORT_STACK, then REPORT_TRACED). The debuggers are the shepherd's children, as the ranks are.
  * Each has a deadline, and so have all together. Everything runs on the loop. */
 #ifndef LAUNCHER_NODE_TRACER_H
@@ -16,6 +16,16 @@ struct tracer;
 struct trace_limits {
     uint64_t each_us, all_us; /* all_us 0: none is looked at */
 };
+
+/* What a debugger has to look at a rank. */
+uint64_t tracer_each_us(void);
+/* Do ranks that crash stop for it? */
+bool tracer_wants_crashes(void);
+/* The rank is stopped at the signal that is about to end it: it goes on when a debugger has looked
+ * at it, and that is reported. */
+void tracer_crashed(struct daemon *daemon, uint32_t rank);
+/* Reports that a rank that crashes has no stack. */
+void tracer_missed(struct daemon *daemon, uint32_t rank, const char *why);
 
 /* Looks at all ranks that run; one who is not done with an earlier order drops that. */
 void tracer_begin(struct daemon *daemon, uint32_t number, struct trace_limits limits);

@@ -68,14 +68,16 @@ enum report {
                        * which it has not moved on, s what it does, q ms since its start, q ms of
                        * processor time, q bytes of memory, b counters): my ranks that have
                        * not ended */
-    REPORT_STACK,     /* u number, u rank, s why there is none, u threads, threads x (c first, s
-                       * frames as in struct stack) */
+    REPORT_STACK,     /* u number, STACK_OF_CRASH: the rank crashes; u rank, s why there is none, u
+                       * threads, threads x (c first, s     frames as in struct stack) */
     REPORT_GROWN,     /* u daemons, s contact: I know that there are so many */
     REPORT_TRACED,    /* u number, s why no rank was looked at, or "": all stacks were reported */
     REPORT_HOSTED,    /* q job, s line: a daemon that I started for that job says it */
     REPORT_UNHOSTED,  /* q job, u vpid, s why: one of them does not run any more, or does not start
                        */
 };
+
+enum { STACK_OF_CRASH = 0 }; /* in place of an order's number */
 
 /* One program of a job. */
 struct launch_app {

@@ -27,7 +27,7 @@ static struct rank_stacks *make(uint32_t count)
 static void print(struct rank_stacks *stacks)
 {
     text[0] = '\0';
-    rank_stacks_print(stacks, say, NULL);
+    rank_stacks_print(stacks, "are", say, NULL);
     rank_stacks_destroy(stacks);
 }
 

@@ -1,0 +1,103 @@
+#!/bin/bash
+# A rank that crashes says where, with --stack-traces; any program's does.
+. "${KEEL_TEST_SRCDIR:?}/tests/lib/system.sh"
+# what gcc's AddressSanitizer says of a library that is loaded before its own
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
+readonly crash=$helpers/crash
+mkdir "$work/cores"
+
+# crashes NAME CODE OPTION... : the rank's code; what is said is in $work/err.
+crashes()
+{
+    local what=$1 expected=$2
+    shift 2
+    run_limited 60 "$keelrun" --wdir "$work/cores" --mca stack_trace_s 30 "$@"
+    is "$what: exit code" "$expected" "$code"
+    rm -f "$work"/cores/core*
+}
+
+is_killed()
+{
+    like "$1: then it ends as ever" "$work/err" "^keelrun: rank [0-9]+ .* was killed by signal $2 "
+}
+
+# --- without the option nothing is different ---
+
+crashes "without the option" 139 -n 1 "$crash" segv
+ok "without the option: one line" has_lines "$work/err" 1
+is_killed "without the option" 11
+run_limited 20 "$keelrun" -n 1 env
+unlike "without the option: nothing is loaded" "$work/out" "LD_PRELOAD|KEEL_STACK_TRACES"
+crashes "a rank that has itself traced" 4 -n 1 "$crash" traced
+
+# --- a debugger looks ---
+
+# looks DEBUGGER
+looks()
+{
+    local debugger=(--stack-traces --mca stack_debugger "$1") how signal
+    for how in segv:11 abrt:6 fpe:8 ill:4 kill:11; do
+        signal=${how#*:}
+        crashes "$1, ${how%:*}" $((128 + signal)) "${debugger[@]}" -n 1 "$crash" "${how%:*}"
+        like "$1, ${how%:*}: where" "$work/err" "^keelrun: 1 of 1 crashed in .* \(rank 0\):$"
+        like "$1, ${how%:*}: the stack" "$work/err" "^keelrun:   #[0-9] tumble(\.cold)?( at .*crash\.c:[0-9]+)?( from .*)?$"
+        unlike "$1, ${how%:*}: without what handles the signal" "$work/err" "keel_crash|signal handler"
+        is_killed "$1, ${how%:*}" "$signal"
+    done
+    crashes "$1, a thread" 139 "${debugger[@]}" -n 1 "$crash" segv threads
+    like "$1, a thread: its stack" "$work/err" "^keelrun:   #0 tumble"
+    is "$1, a thread: that of the first alone" 1 "$(grep -c '#0 ' "$work/err")"
+    crashes "$1, another node" 139 "${debugger[@]}" --simulate 2x1 -n 2 \
+        sh -c '[ "$KEEL_RANK" = 0 ] && exec sleep 60; exec "$1" segv' sh "$crash"
+    like "$1, another node: where" "$work/err" "^keelrun: 1 of 2 crashed in tumble \(rank 1\):$"
+}
+
+for debugger in gdb eu-stack; do
+    if type -P "$debugger" >/dev/null; then
+        looks "$debugger"
+    else
+        skip "crashes, by $debugger" "there is no $debugger"
+    fi
+done
+
+if type -P gdb >/dev/null && [ -z "$sanitize" ]; then
+    start "$keelrun" --stack-traces --mca stack_trace_s 30 -n 2 --oversubscribe "$helpers/member" hang
+    ok "a member of Keel: there is a job" wait_for 20 has_lines "$work/out" 2
+    kill -SEGV "$(child_named "$pid" member)"
+    await 60
+    is "a member of Keel: exit code" 139 "$code"
+    like "a member of Keel: its stack" "$work/err" "^keelrun:   #[0-9]+ main( at .*)?$"
+fi
+
+# --- none can ---
+
+crashes "no debugger" 136 --stack-traces --mca stack_debugger gdb-that-is-not-there -n 1 "$crash" fpe
+like "no debugger: is said" "$work/err" \
+    "^keelrun: no stack of 1 of 1 \(rank 0\): gdb-that-is-not-there: No such file or directory"
+is_killed "no debugger" 8
+
+printf '#!/bin/sh\nexec sleep 600\n' >"$work/slow"
+chmod +x "$work/slow"
+crashes "a debugger that hangs" 136 --stack-traces --mca stack_debugger "$work/slow" --mca stack_trace_s 1 \
+    -n 1 "$crash" fpe
+like "a debugger that hangs: is said" "$work/err" \
+    "^keelrun: no stack of 1 of 1 \(rank 0\): the debugger took too long"
+
+crashes "no handler" 139 --stack-traces -n 1 "$crash" default
+like "no handler: is said" "$work/err" \
+    "^keelrun: no stack of 1 of 1 \(rank 0\): it did not stop for a debugger: "
+crashes "a handler of its own" 3 --stack-traces -n 1 "$crash" own
+unlike "a handler of its own: is left alone" "$work/err" "stack of|crashed in"
+
+# --- core files ---
+
+if [[ $(cat /proc/sys/kernel/core_pattern) == [/@\|]* ]]; then
+    skip "a core file" "core_pattern is '$(cat /proc/sys/kernel/core_pattern)'"
+else
+    run_limited 60 bash -c 'ulimit -c unlimited; exec "$@"' sh "$keelrun" --stack-traces \
+        --wdir "$work/cores" -n 1 "$crash" segv
+    like "a core file: comes as ever" "$work/err" "\(SIGSEGV, Segmentation fault\), core file $work/cores/core"
+fi
+
+no_leftovers "nothing is left" ""
+finish
