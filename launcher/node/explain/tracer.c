@@ -319,10 +319,11 @@ static bool find_debugger(struct tracer *tracer, char *why, size_t size)
     const char *given = param_string(&params.debugger), *names = given ? given : "";
     int found = -ENOENT;
     for (const char *at = names; *at && found < 0; at += *at == ',') {
-        char name[PATH_MAX];
-        snprintf(name, sizeof(name), "%.*s", (int) strcspn(at, ","), at);
-        found = program_resolve(name, tracer->program, sizeof(tracer->program));
-        at += strcspn(at, ",");
+        size_t length = strcspn(at, ",");
+        char *name = strndup(at, length);
+        found = name ? program_resolve(name, tracer->program, sizeof(tracer->program)) : -ENOMEM;
+        free(name);
+        at += length;
     }
     snprintf(why, size, "%s: %s (stack_debugger)", names, strerror(-found));
     return found >= 0;
