@@ -56,11 +56,14 @@ static void text_job(void *arg, const struct keel_job_state *job)
 {
     struct shown *shown = arg;
     char age[32];
-    fprintf(shown->out, "job %s: %u rank%s of ", job->id, job->rank_count,
-            job->rank_count == 1 ? "" : "s");
-    print(shown->out, job->program);
-    fprintf(shown->out, ", %s for %s, keelrun %u\n", job->phase, duration(age, job->age_ms),
-            job->pid);
+    bool stands = strcmp(job->phase, "stands") == 0; /* a DVM, and no job */
+    fprintf(shown->out, "job %s: ", job->id);
+    if (!stands) {
+        fprintf(shown->out, "%u rank%s of ", job->rank_count, job->rank_count == 1 ? "" : "s");
+    }
+    print(shown->out, stands ? "a DVM" : job->program);
+    fprintf(shown->out, ", %s for %s, %s %u\n", job->phase, duration(age, job->age_ms),
+            stands ? "keel-dvm" : "keelrun", job->pid);
 }
 
 static void text_node(void *arg, const struct keel_node_state *node)

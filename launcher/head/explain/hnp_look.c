@@ -21,7 +21,7 @@ static int pack_job(const struct hnp *hnp, opal_buffer_t *buffer)
     const struct keel_job_state job = {
         .number = 1,
         .id = hnp->identity.uuid,
-        .phase = hnp->job.fsm->states[hnp->job.phase],
+        .phase = request->stand ? "stands" : hnp->job.fsm->states[hnp->job.phase],
         .program = request->app_count > 0 ? request->apps[0].argv[0] : "",
         .pid = (uint32_t) getpid(),
         .age_ms = (clock_us() - hnp->submitted_us) / 1000u,
