@@ -11,5 +11,5 @@ liblauncher_la_SOURCES += launcher/shepherd/event_queue.h launcher/shepherd/even
 pkglib_LTLIBRARIES += lib/keel-crash.la
 lib_keel_crash_la_SOURCES = launcher/shepherd/crash.h launcher/shepherd/crash.c
 lib_keel_crash_la_CFLAGS = $(AM_CFLAGS) -fno-sanitize=all
-lib_keel_crash_la_LDFLAGS = -module -avoid-version -shared
+lib_keel_crash_la_LDFLAGS = -module -avoid-version -shared -Wc,-fno-sanitize=all
 EXTRA_DIST += launcher/shepherd/README.md
