@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { CPU_MAX = 1 << 20 };
 
@@ -101,7 +102,7 @@ static int read_rank(struct reading *reading, struct span word, struct rank_plac
         free(host);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    if ((*place)->host || !node_name_ok(host)) {
+    if ((*place)->host || !node_name_ok(host) || strncasecmp(host, NODES_EMPTY, 2) == 0) {
         bool named = (*place)->host;
         free(host);
         if (!named) {

@@ -293,6 +293,7 @@ START_TEST(test_mistakes_in_rankfiles)
         {"rank -1=a", "f:1: '-1=a'"},
         {"rank 0=", "f:1: '0=': a host's name"},
         {"rank 0=-x", "f:1: '0=-x': a host's name"},
+        {"rank 0=+e", "f:1: '0=+e': a host's name"},
         {"rank 0=a core=1", "f:1: 'core=1': slot=CPUS is needed"},
         {"rank 0=a slot=1-0", "f:1: 'slot=1-0': slot=PACKAGE:CORES"},
         {"rank 0=a slot=0:", "f:1: 'slot=0:'"},
