@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { SIMULATED_MAX = 1024 };
 
@@ -172,7 +173,7 @@ bool apply_display(struct parser *parser, const char *option, char **values)
     uint32_t bits = 0;
     for (const char *word = values[0];; word++) {
         size_t size = strcspn(word, ",:"), i = 0;
-        while (i < 4 && (strlen(names[i]) != size || strncmp(names[i], word, size) != 0)) {
+        while (i < 4 && (strlen(names[i]) != size || strncasecmp(names[i], word, size) != 0)) {
             i++;
         }
         if (i == 4) {

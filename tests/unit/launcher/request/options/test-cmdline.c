@@ -292,6 +292,9 @@ START_TEST(test_where_ranks_run)
     ck_assert(placement->map_by == MAP_BY_NODE && placement->bind_level == TOPO_PACKAGE);
     ck_assert_uint_eq(request.display, DISPLAY_MAP | DISPLAY_ALLOCATION);
     run_request_fini(&request);
+    assert_parses("--display MAP,Topo p");
+    ck_assert_uint_eq(request.display, DISPLAY_MAP | DISPLAY_TOPO);
+    run_request_fini(&request);
     assert_parses("--dry-run --json p");
     ck_assert_uint_eq(request.display, DISPLAY_MAP);
     run_request_fini(&request);
