@@ -76,7 +76,7 @@ int handover_call(struct loop *loop, int (*fn)(void *arg), void *arg)
     return status;
 }
 
-struct errand {
+struct work {
     struct handover handover;
     int (*fn)(void *arg);
     void *arg;
@@ -84,37 +84,37 @@ struct errand {
     bool abandoned; /* guarded by the handover's lock */
 };
 
-static void errand_end(struct errand *errand)
+static void work_end(struct work *work)
 {
-    handover_fini(&errand->handover);
-    free(errand);
+    handover_fini(&work->handover);
+    free(work);
 }
 
-static void *run_errand(void *arg)
+static void *run_work(void *arg)
 {
-    struct errand *errand = arg;
-    int status = errand->fn(errand->arg);
-    pthread_mutex_lock(&errand->handover.lock);
-    bool abandoned = errand->abandoned;
-    errand->handover.done = true;
-    errand->handover.status = status;
-    pthread_cond_signal(&errand->handover.given);
-    pthread_mutex_unlock(&errand->handover.lock);
+    struct work *work = arg;
+    int status = work->fn(work->arg);
+    pthread_mutex_lock(&work->handover.lock);
+    bool abandoned = work->abandoned;
+    work->handover.done = true;
+    work->handover.status = status;
+    pthread_cond_signal(&work->handover.given);
+    pthread_mutex_unlock(&work->handover.lock);
     if (abandoned) {
-        if (errand->discard) {
-            errand->discard(errand->arg);
+        if (work->discard) {
+            work->discard(work->arg);
         }
-        errand_end(errand);
+        work_end(work);
     }
     return NULL;
 }
 
-static int start_thread(pthread_t *thread, struct errand *errand)
+static int start_thread(pthread_t *thread, struct work *work)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(thread, NULL, run_errand, errand);
+    int error = pthread_create(thread, NULL, run_work, work);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_SUCCESS;
 }
@@ -123,26 +123,26 @@ int handover_thread(int (*fn)(void *arg), void *arg, void (*discard)(void *arg),
                     uint64_t deadline_us)
 {
     pthread_t thread;
-    struct errand *errand = calloc(1, sizeof(*errand));
-    if (!errand) {
+    struct work *work = calloc(1, sizeof(*work));
+    if (!work) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    *errand = (struct errand){.fn = fn, .arg = arg, .discard = discard};
-    handover_init(&errand->handover);
-    int status = start_thread(&thread, errand);
+    *work = (struct work){.fn = fn, .arg = arg, .discard = discard};
+    handover_init(&work->handover);
+    int status = start_thread(&thread, work);
     if (status != ORTE_SUCCESS) {
-        errand_end(errand);
+        work_end(work);
         return status;
     }
-    (void) handover_take(&errand->handover, deadline_us);
-    pthread_mutex_lock(&errand->handover.lock);
-    bool done = errand->handover.done;
-    status = done ? errand->handover.status : ORTE_ERR_TIMEOUT;
-    errand->abandoned = !done;
-    pthread_mutex_unlock(&errand->handover.lock);
+    (void) handover_take(&work->handover, deadline_us);
+    pthread_mutex_lock(&work->handover.lock);
+    bool done = work->handover.done;
+    status = done ? work->handover.status : ORTE_ERR_TIMEOUT;
+    work->abandoned = !done;
+    pthread_mutex_unlock(&work->handover.lock);
     if (done) {
         pthread_join(thread, NULL);
-        errand_end(errand);
+        work_end(work);
     } else {
         pthread_detach(thread);
     }

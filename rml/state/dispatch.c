@@ -430,9 +430,9 @@ static void drain_on_loop(struct loop_task *task)
     pthread_mutex_unlock(&rml->lock);
 }
 
-/* --- errands: an answer from the loop --- */
+/* --- queries: an answer from the loop --- */
 
-struct errand {
+struct query {
     struct loop_task task;
     struct rml *rml;
     char *(*work)(struct rml *rml);
@@ -441,20 +441,20 @@ struct errand {
     bool abandoned; /* nobody waits any more: the task frees */
 };
 
-static void run_errand(struct loop_task *task)
+static void run_query(struct loop_task *task)
 {
-    struct errand *errand = container_of(task, struct errand, task);
-    struct rml *rml = errand->rml;
-    char *answer = errand->work(rml);
+    struct query *query = container_of(task, struct query, task);
+    struct rml *rml = query->rml;
+    char *answer = query->work(rml);
     pthread_mutex_lock(&rml->lock);
-    errand->answer = answer;
-    errand->done = true;
-    bool abandoned = errand->abandoned;
+    query->answer = answer;
+    query->done = true;
+    bool abandoned = query->abandoned;
     rml_wake_locked(rml);
     pthread_mutex_unlock(&rml->lock);
     if (abandoned) {
         free(answer);
-        free(errand);
+        free(query);
     }
 }
 
@@ -463,26 +463,26 @@ char *rml_ask_loop(struct rml *rml, char *(*work)(struct rml *rml))
     if (loop_is_current(rml->config.loop)) {
         return work(rml);
     }
-    struct errand *errand = calloc(1, sizeof(*errand));
-    if (!errand) {
+    struct query *query = calloc(1, sizeof(*query));
+    if (!query) {
         return NULL;
     }
-    list_init(&errand->task.link);
-    errand->task.run = run_errand;
-    errand->rml = rml;
-    errand->work = work;
-    loop_post(rml->config.loop, &errand->task);
+    list_init(&query->task.link);
+    query->task.run = run_query;
+    query->rml = rml;
+    query->work = work;
+    loop_post(rml->config.loop, &query->task);
     uint64_t deadline = clock_us() + LOOP_WAIT_US;
     pthread_mutex_lock(&rml->lock);
-    while (!errand->done && clock_us() < deadline) {
+    while (!query->done && clock_us() < deadline) {
         rml_sleep_locked(rml, deadline);
     }
-    bool done = errand->done;
-    char *answer = errand->answer;
-    errand->abandoned = !done;
+    bool done = query->done;
+    char *answer = query->answer;
+    query->abandoned = !done;
     pthread_mutex_unlock(&rml->lock);
     if (done) {
-        free(errand);
+        free(query);
     }
     return answer;
 }
