@@ -94,8 +94,9 @@ unlike "a handler of its own: is left alone" "$work/err" "stack of|crashed in"
 if [[ $(cat /proc/sys/kernel/core_pattern) == [/@\|]* ]]; then
     skip "a core file" "core_pattern is '$(cat /proc/sys/kernel/core_pattern)'"
 else
-    run_limited 60 bash -c 'ulimit -c unlimited; exec "$@"' sh "$keelrun" --stack-traces \
-        --wdir "$work/cores" -n 1 "$crash" segv
+    # in the rank: AddressSanitizer takes core files from keelrun and all that it starts
+    run_limited 60 "$keelrun" --stack-traces --wdir "$work/cores" -n 1 \
+        sh -c 'ulimit -c unlimited; exec "$1" segv' sh "$crash"
     like "a core file: comes as ever" "$work/err" "\(SIGSEGV, Segmentation fault\), core file $work/cores/core"
 fi
 
