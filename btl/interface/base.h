@@ -106,8 +106,10 @@ void btl_report_departed(mca_btl_base_module_t *module, opal_proc_t *proc, const
 void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc);
 
 /* To a module, as btl_modules has it: this process has ended, as the host knows. Whoever added it,
- * its endpoint fails, if there is one. */
-void btl_peer_ended(mca_btl_base_module_t *module, const orte_process_name_t *name);
+ * its endpoint fails, if there is one: the module's own, or the caller's of a module that keeps no
+ * list of them. */
+void btl_peer_ended(mca_btl_base_module_t *module, const orte_process_name_t *name,
+                    struct mca_btl_base_endpoint_t *endpoint);
 
 /* The process at the other end of a module's endpoint, as it was added; this process, of self.
  * NULL: nobody added it. */

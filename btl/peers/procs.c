@@ -46,13 +46,17 @@ bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc)
     return !peers || btl_peers_reach(peers, proc);
 }
 
-void btl_peer_ended(mca_btl_base_module_t *module, const orte_process_name_t *name)
+void btl_peer_ended(mca_btl_base_module_t *module, const orte_process_name_t *name,
+                    struct mca_btl_base_endpoint_t *endpoint)
 {
     const struct btl_module_entry *entry = btl_entry(module);
     struct btl_peers *peers = entry ? btl_entry_peers(entry) : NULL;
     struct btl_peer *peer = peers ? roster_find(peers->roster, name) : NULL;
-    if (peer && entry->component->ended) {
-        entry->component->ended(module, btl_peer_endpoint(peer));
+    if (peer) {
+        endpoint = btl_peer_endpoint(peer);
+    }
+    if (endpoint && entry && entry->component->ended) {
+        entry->component->ended(module, endpoint);
     } else if (peer) {
         btl_peer_died(peers, peer);
     }

@@ -349,7 +349,7 @@ void bml_peer_ended(struct bml *bml, const opal_proc_t *proc)
         if (way->endpoint) {
             btl_retry(bml->modules[m], way->endpoint, false);
         }
-        btl_peer_ended(bml->modules[m], &proc->proc_name);
+        btl_peer_ended(bml->modules[m], &proc->proc_name, way->endpoint);
         way->failed = way->failed || !has_rail(peer, bml->modules[m]);
     }
 }

@@ -233,7 +233,7 @@ START_TEST(a_peer_that_the_host_knows_to_be_dead_is_not_waited_for)
     ck_assert_int_eq(tcp_peer_send(ep, 8), OPAL_SUCCESS);
     tcp_host_polls(20);
     ck_assert_uint_eq(tcp_peer.failed, 0);
-    btl_peer_ended(tcp_peer.host.btl, &btl_peer_of(ep)->name);
+    btl_peer_ended(tcp_peer.host.btl, &btl_peer_of(ep)->name, ep);
     ck_assert_uint_eq(tcp_peer.failed, 0); /* progress tells */
     tcp_host_polls(1);
     ck_assert_uint_eq(tcp_peer.failed, 1);
@@ -252,7 +252,7 @@ START_TEST(what_a_dead_peer_sent_before_is_read)
     struct mca_btl_base_endpoint_t *ep = tcp_host_add(&tcp_peer.host, 1);
     int fd = raw_open_accepted(1, 5);
     raw_send_am(fd, 42);
-    btl_peer_ended(tcp_peer.host.btl, &btl_peer_of(ep)->name);
+    btl_peer_ended(tcp_peer.host.btl, &btl_peer_of(ep)->name, ep);
     tcp_host_until(&tcp_peer.received, 1);
     ck_assert_uint_eq(tcp_peer.last_number, 42);
     close(fd), close(listener);
