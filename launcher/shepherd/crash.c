@@ -12,27 +12,41 @@
 
 enum { STACK_BYTES = 64 * 1024 };
 
-static pid_t shepherd;
-static atomic_flag taken = ATOMIC_FLAG_INIT;
+static pid_t shepherd, self;
+static atomic_int owner; /* the thread that crashed first */
 
 static void send_again(int number)
 {
     syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
-/* The first thread that crashes stops the process, and others wait for its end. When the debugger
- * has left, an instruction that failed fails again; a signal that was sent is sent again. */
+/* The first thread that crashes stops the process, and others wait for its end. It comes here again
+ * where nobody looks at the process. */
+static void stop_once(int number)
+{
+    int first = 0, thread = (int) syscall(SYS_gettid);
+    while (!atomic_compare_exchange_strong(&owner, &first, thread)) {
+        if (first == thread) {
+            return;
+        }
+        first = 0;
+        pause();
+    }
+    if (getppid() == shepherd && ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
+        send_again(number); /* here it stops */
+    }
+}
+
+/* When the debugger has left, an instruction that failed fails again; a signal that was sent is
+ * sent again. A process that a rank forked just ends. */
 __attribute__((visibility("default"))) void keel_crash(int number, siginfo_t *info, void *context);
 void keel_crash(int number, siginfo_t *info, void *context)
 {
     const struct sigaction fatal = {.sa_handler = SIG_DFL};
     int error = errno;
     (void) context;
-    while (atomic_flag_test_and_set(&taken)) {
-        pause();
-    }
-    if (getppid() == shepherd && ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
-        send_again(number); /* here it stops */
+    if (getpid() == self) {
+        stop_once(number);
     }
     sigaction(number, &fatal, NULL);
     if (info->si_code <= 0) {
@@ -50,14 +64,24 @@ static void install(int number)
     }
 }
 
-/* A rank's children have another parent. */
+/* In decimal; 0: it is none. Not strtol, whose symbol an older libc of the program's may lack. */
+static pid_t read_pid(const char *text)
+{
+    pid_t pid = 0;
+    for (; text && *text >= '0' && *text <= '9' && pid < 100000000; text++) {
+        pid = 10 * pid + (*text - '0');
+    }
+    return pid;
+}
+
+/* A rank leads a session, and the shepherd is its parent. */
 static __attribute__((constructor)) void load(void)
 {
     static char stack[STACK_BYTES];
     const stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};
-    const char *pid = getenv(CRASH_ENV);
-    shepherd = pid ? (pid_t) strtol(pid, NULL, 10) : 0;
-    if (shepherd <= 0 || getppid() != shepherd) {
+    shepherd = read_pid(getenv(CRASH_ENV));
+    self = getpid();
+    if (shepherd <= 0 || getppid() != shepherd || getsid(0) != self) {
         return;
     }
     sigaltstack(&own, NULL);

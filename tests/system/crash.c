@@ -1,15 +1,18 @@
 /* A program without Keel that ends by a signal, for the system tests:
  *
  *   crash segv|abrt|fpe|ill|kill [threads]   crashes in tumble(), with "threads" in all of four
- * threads crash default                            the same, when it has taken the default for
- * SIGSEGV crash own                                ends with 3, by a handler of its own crash
- * traced                             has itself traced by its parent, and exits with 4
+ *   crash default     the same, when it has taken the default for SIGSEGV
+ *   crash own         ends with 3, by a handler of its own
+ *   crash traced      has itself traced by its parent, and exits with 4
+ *   crash orphan      a process that its child forked and left crashes; then it exits with 5
+ *   crash detached    the same; the orphan leads a session
  */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static volatile int zero, one = 1, result;
@@ -54,6 +57,32 @@ static void leave(int number)
     _exit(3);
 }
 
+/* An end of the pipe closes when the orphan ends. */
+static int leave_an_orphan(int detached)
+{
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0) {
+        return 1;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        pid_t parent = getpid();
+        if (fork() != 0) {
+            _exit(0);
+        }
+        if (detached) {
+            setsid();
+        }
+        while (getppid() == parent) {
+            usleep(1000);
+        }
+        tumble("segv");
+    }
+    close(ends[1]);
+    return waitpid(child, NULL, 0) == child && read(ends[0], &byte, 1) == 0 ? 5 : 1;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -66,6 +95,8 @@ int main(int argc, char **argv)
         ptrace(PTRACE_TRACEME, 0, NULL, NULL);
         raise(SIGUSR1);
         return 4;
+    } else if (strcmp(how, "orphan") == 0 || strcmp(how, "detached") == 0) {
+        return leave_an_orphan(how[0] == 'd');
     }
     if (argc > 2) {
         crash_in_threads(argv[1]);

@@ -89,6 +89,11 @@ like "no handler: is said" "$work/err" \
 crashes "a handler of its own" 3 --stack-traces -n 1 "$crash" own
 unlike "a handler of its own: is left alone" "$work/err" "stack of|crashed in"
 
+for how in orphan detached; do
+    crashes "$how" 5 --stack-traces -n 1 "$crash" "$how"
+    unlike "$how: the rank has not crashed" "$work/err" "stack of|crashed in"
+done
+
 # --- core files ---
 
 if [[ $(cat /proc/sys/kernel/core_pattern) == [/@\|]* ]]; then
