@@ -14,21 +14,29 @@ struct reading {
     struct app_file file;
     const char *at;
     unsigned line;
-    size_t count, lines_size; /* words; bytes of lines */
+    size_t count, words_size, lines_size; /* words; bytes of both arrays */
     const char *wrong;
 };
 
 static bool add_word(struct reading *reading, const char *text, size_t size)
 {
-    unsigned *lines =
-        bytes_grow(reading->file.lines, &reading->lines_size,
-                   (reading->count + 1) * sizeof(unsigned), 64 * sizeof(unsigned), SIZE_MAX / 2);
-    if (!lines) {
-        return false;
+    size_t count = reading->count;
+    unsigned *lines = bytes_grow(reading->file.lines, &reading->lines_size,
+                                 (count + 1) * sizeof(*lines), 64 * sizeof(*lines), SIZE_MAX / 2);
+    reading->file.lines = lines ? lines : reading->file.lines;
+    char **words = bytes_grow(reading->file.words, &reading->words_size,
+                              (count + 2) * sizeof(*words), 64 * sizeof(*words), SIZE_MAX / 2);
+    if (words) {
+        reading->file.words = words;
+        words[count] = words[count + 1] = NULL;
     }
-    reading->file.lines = lines;
-    lines[reading->count++] = reading->line;
-    return strings_add(&reading->file.words, strndup(text, size));
+    char *word = lines && words ? strndup(text, size) : NULL;
+    if (word) {
+        words[count] = word;
+        lines[count] = reading->line;
+        reading->count++;
+    }
+    return word;
 }
 
 /* What is between two quotes. */

@@ -2,6 +2,7 @@
 
 #include <launcher/request/options/parser.h>
 
+#include <base/data/bytes.h>
 #include <base/data/strings.h>
 #include <launcher/request/nodes/hostfile.h>
 #include <launcher/request/rankfile.h>
@@ -97,11 +98,21 @@ static bool parse_option(struct parser *parser)
     return true;
 }
 
+/* The word that ends a program: a colon, or the NULL behind the last. */
+static char **end_of_app(char **word)
+{
+    while (*word && strcmp(*word, ":") != 0) {
+        word++;
+    }
+    return word;
+}
+
 static bool begin_app(struct parser *parser)
 {
     struct run_request *request = parser->request;
     struct app_request *apps =
-        realloc(request->apps, (request->app_count + 1) * sizeof(*request->apps));
+        bytes_grow(request->apps, &parser->apps_size, (request->app_count + 1) * sizeof(*apps),
+                   sizeof(*apps), SIZE_MAX / 2);
     if (!apps) {
         return parser_no_memory(parser);
     }
@@ -123,12 +134,16 @@ static bool parse_program(struct parser *parser)
     if (!**parser->argv) {
         return parser_wrong(parser, "the program's name is empty");
     }
-    for (; *parser->argv && strcmp(*parser->argv, ":") != 0; parser->argv++) {
-        if (!strings_add(&parser->app->argv, strdup(*parser->argv))) {
+    size_t count = (size_t) (end_of_app(parser->argv) - parser->argv);
+    char **words = parser->app->argv = calloc(count + 1, sizeof(*words));
+    for (size_t i = 0; words && i < count; i++) {
+        words[i] = strdup(parser->argv[i]);
+        if (!words[i]) {
             return parser_no_memory(parser);
         }
     }
-    return true;
+    parser->argv += count;
+    return words || parser_no_memory(parser);
 }
 
 static bool parse_app(struct parser *parser)

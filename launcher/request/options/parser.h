@@ -9,6 +9,7 @@
 struct parser {
     struct run_request *request;
     struct app_request *app; /* the one whose options are being read; borrowed */
+    size_t apps_size;        /* bytes that the request's programs have room in */
     char **argv;             /* what is left */
     char *reason;
     size_t reason_size;

@@ -359,6 +359,26 @@ START_TEST(test_programs_in_a_file)
 }
 END_TEST
 
+/* Where each word counts those before it, this takes minutes. */
+START_TEST(test_a_program_has_a_million_arguments)
+{
+    static const char path[] = "programs-of-test-cmdline";
+    enum { COUNT = 1000000 };
+    FILE *file = fopen(path, "we");
+    ck_assert_ptr_nonnull(file);
+    for (unsigned i = 0; i < COUNT; i++) {
+        fputs("p ", file);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+    assert_parses("--app programs-of-test-cmdline");
+    ck_assert_uint_eq(request.app_count, 1);
+    ck_assert_str_eq(request.apps[0].argv[COUNT - 1], "p");
+    ck_assert_ptr_null(request.apps[0].argv[COUNT]);
+    run_request_fini(&request);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(test_parameters_stand_in_for_options)
 {
     static const char path[] = "hosts-of-test-cmdline";
