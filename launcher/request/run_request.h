@@ -18,6 +18,8 @@ enum {
     EXIT_INTERRUPTED = 130,
 };
 
+enum { APPS_MAX = 4096 }; /* programs of a command line */
+
 struct app_request {
     uint32_t count;         /* -n; 0: as many as there are free slots */
     char **argv;            /* owned, NULL-ended, at least the program */

@@ -10,8 +10,6 @@
 #include <wireup/codec.h>
 #include <wireup/proto.h>
 
-#define APPS_MAX 4096u
-
 /* --- nodes --- */
 
 /* Their names, each perhaps with "USER@" before it; then two numbers for each. Arrays, since a

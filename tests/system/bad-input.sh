@@ -253,6 +253,12 @@ in_file s 'alpha\nalpa\n' "$work/s: rank 1: host alpa is not among true's nodes;
 printf -- '-n 1 true\n-n 2 "true\n' >"$work/a"
 refused --app "$work/a"
 is "a quote without an end: file and line" "keelrun: --app $work/a:2: a quote has no end" "$(cat "$work/err")"
+for ((i = 0; i < 4097; i++)); do
+    echo true
+done >"$work/a"
+refused --app "$work/a"
+is "too many programs: file, line and limit" "keelrun: $work/a:4097: 4097 programs are more than 4096" \
+    "$(cat "$work/err")"
 rm "$work"/[hrsa]
 
 # what resource managers tell

@@ -5,8 +5,6 @@
 #include <base/data/strings.h>
 #include <stdlib.h>
 
-#define APPS_MAX 4096u
-
 void launch_app_code(struct codec *codec, struct launch_app *app)
 {
     codec_strings(codec, &app->argv);

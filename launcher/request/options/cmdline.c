@@ -107,12 +107,24 @@ static char **end_of_app(char **word)
     return word;
 }
 
+static bool too_many_apps(struct parser *parser)
+{
+    size_t count = APPS_MAX + 1;
+    for (char **end = end_of_app(parser->argv); *end; end = end_of_app(end + 1)) {
+        count++;
+    }
+    return parser_wrong(parser, "%zu programs are more than %d", count, APPS_MAX);
+}
+
 static bool begin_app(struct parser *parser)
 {
     struct run_request *request = parser->request;
+    if (request->app_count == APPS_MAX) {
+        return too_many_apps(parser);
+    }
     struct app_request *apps =
         bytes_grow(request->apps, &parser->apps_size, (request->app_count + 1) * sizeof(*apps),
-                   sizeof(*apps), SIZE_MAX / 2);
+                   sizeof(*apps), APPS_MAX * sizeof(*apps));
     if (!apps) {
         return parser_no_memory(parser);
     }

@@ -359,6 +359,43 @@ START_TEST(test_programs_in_a_file)
 }
 END_TEST
 
+/* As many programs, each of its own line. */
+static void write_programs(const char *path, unsigned count)
+{
+    FILE *file = fopen(path, "we");
+    ck_assert_ptr_nonnull(file);
+    for (unsigned i = 0; i < count; i++) {
+        fputs("p\n", file);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(test_programs_are_limited)
+{
+    static const char path[] = "programs-of-test-cmdline";
+    static char *argv[2 * (APPS_MAX + 5)] = {(char *) "keelrun"};
+    for (int i = 0; i < APPS_MAX + 4; i++) {
+        argv[2 * i + 1] = (char *) "p";
+        argv[2 * i + 2] = (char *) (i < APPS_MAX + 3 ? ":" : NULL);
+    }
+    ck_assert_int_eq(cmdline_parse(&request, 2 * APPS_MAX + 8, argv, reason, sizeof(reason)),
+                     CMDLINE_ERROR);
+    ck_assert_str_eq(reason, "4100 programs are more than 4096");
+    argv[2 * APPS_MAX] = NULL;
+    ck_assert_int_eq(cmdline_parse(&request, 2 * APPS_MAX, argv, reason, sizeof(reason)),
+                     CMDLINE_RUN);
+    ck_assert_uint_eq(request.app_count, APPS_MAX);
+    run_request_fini(&request);
+    write_programs(path, APPS_MAX);
+    assert_parses("--app programs-of-test-cmdline");
+    run_request_fini(&request);
+    write_programs(path, APPS_MAX + 2);
+    ck_assert_int_eq(parse("--app programs-of-test-cmdline"), CMDLINE_ERROR);
+    ck_assert_str_eq(reason, "programs-of-test-cmdline:4097: 4098 programs are more than 4096");
+    unlink(path);
+}
+END_TEST
+
 /* Where each word counts those before it, this takes minutes. */
 START_TEST(test_a_program_has_a_million_arguments)
 {
