@@ -179,11 +179,6 @@ static struct topology *read_own(struct hnp *hnp, char *reason, size_t reason_si
         own = add_topology(hnp, hash);
     }
     free(text);
-    if (described && status == ORTE_ERR_BAD_PARAM) {
-        char why[256];
-        snprintf(why, sizeof(why), "%s", reason);
-        snprintf(reason, reason_size, "--simulate-topo %s", why);
-    }
     if (!own) {
         topo_fini(&topo);
         return NULL;

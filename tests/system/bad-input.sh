@@ -29,6 +29,12 @@ refused --simulate 0x2 true
 refused --simulate 3x true
 refused --simulate 4294967297x1 true
 refused --simulate 3x2 --host localhost true
+refused --simulate 1x1 --simulate-topo x true
+printf '<topology><object</topology>\n' >"$work/none.xml"
+run_limited 5 "$keelrun" --simulate 1x1 --simulate-topo "$work/none.xml" true
+is "a topology's file that is none: exit code" 2 "$code"
+like "a topology's file that is none: what is needed" "$work/err" \
+    "^keelrun: --simulate-topo '$work/none.xml': a file that hwloc wrote"
 refused --host '' true
 refused --host a:0 true
 refused --host a:99999999999 true

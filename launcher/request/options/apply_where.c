@@ -193,7 +193,10 @@ bool apply_display(struct parser *parser, const char *option, char **values)
 bool apply_simulate_topo(struct parser *parser, const char *option, char **values)
 {
     char why[512];
-    if (values[0][0] && topo_source_check(values[0], why, sizeof(why)) != ORTE_SUCCESS) {
+    struct topo topo = {0};
+    int status = values[0][0] ? topo_describe(&topo, values[0], why, sizeof(why)) : ORTE_SUCCESS;
+    topo_fini(&topo);
+    if (status == ORTE_ERR_BAD_PARAM) { /* what else fails fails again where it is mapped */
         return parser_wrong(parser, "%s %s", option, why);
     }
     return set_text(parser, option, "a description or a file", values[0],

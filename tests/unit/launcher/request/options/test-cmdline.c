@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/host/topo.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <launcher/request/run_request.h>
@@ -416,6 +417,24 @@ START_TEST(test_a_program_has_a_million_arguments)
 }
 END_TEST
 
+/* Only hwloc can tell; where it is missing, the mapping says so. */
+START_TEST(test_a_topology_that_hwloc_does_not_read)
+{
+    static const char path[] = "topology-of-test-cmdline.xml";
+    struct topo topo = {0};
+    bool there = topo_describe(&topo, "pu:1", reason, sizeof(reason)) == ORTE_SUCCESS;
+    enum cmdline_result result = there ? CMDLINE_ERROR : CMDLINE_RUN;
+    topo_fini(&topo);
+    write_file(path, "<topology><object</topology>\n");
+    ck_assert_int_eq(parse("--simulate 1x1 --simulate-topo x p"), result);
+    ck_assert(!there || strstr(reason, "--simulate-topo 'x': hwloc's description of a node"));
+    ck_assert_int_eq(parse("--simulate 1x1 --simulate-topo topology-of-test-cmdline.xml p"),
+                     result);
+    ck_assert(!there || strstr(reason, "test-cmdline.xml': a file that hwloc wrote"));
+    unlink(path);
+}
+END_TEST
+
 START_TEST(test_parameters_stand_in_for_options)
 {
     static const char path[] = "hosts-of-test-cmdline";
@@ -549,7 +568,7 @@ static const struct {
     {"--map-by seq p", "--map-by seq: a file of hosts is needed"},
     {"--display mop p", "--display 'mop': map, allocation, bind or topo"},
     {"--display map, p", "--display '': map"},
-    {"--simulate-topo core:4 p", "--simulate-topo needs --simulate"},
+    {"--simulate-topo pu:4 p", "--simulate-topo needs --simulate"},
     {"--oversubscribe --map-by :NOOVERSUBSCRIBE p", "exclude each other"},
     {"--completion zsh p", "bash is needed"},
     {"--app /nonexistent/f", "--app /nonexistent/f: No such file"},
