@@ -38,6 +38,8 @@ is "the words of --bind-to" "$(printf '%s\n' $objects none | LC_ALL=C sort | xar
 is "a word of -bind-to, with one dash" "none numa" "$(completes -bind-to n)"
 is "a word behind an equals sign" "l1cache l2cache l3cache" "$(completes --rank-by = l)"
 is "all words behind an equals sign" "allocation bind map topo" "$(completes --display =)"
+is "another word of --display" "map,allocation map,bind map,map map,topo" "$(completes --display map,)"
+is "another word behind an equals sign" "topo,map,bind" "$(completes --display = topo,map,b)"
 is "every object that is offered is one" "" "$(for object in $objects; do
     "$keelrun" --dry-run --simulate 1x1 --simulate-topo 'package:1 numa:1 l3:1 l2:1 l1:1 core:1 pu:1' \
         --map-by "$object" --bind-to "$object" true 2>&1 >/dev/null

@@ -116,10 +116,12 @@ void parameters_print(void)
 
 /* --- bash --- */
 
-/* Behind an equals sign, which is a word for bash, stands the value of the option before it. */
+/* Behind an equals sign, which is a word for bash, stands the value of the option before it. Of a
+ * list with commas the last word is completed. */
 static const char script_begin[] =
     "'\n"
     "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} how=(-c -f)\n"
+    "    local list=\n"
     "    if [ \"$word\" = = ]; then\n"
     "        word=\n"
     "    elif [ \"$previous\" = = ]; then\n"
@@ -130,7 +132,8 @@ static const char script_begin[] =
 static const char script_end[] =
     "    *) [ \"${word#-}\" = \"$word\" ] || how=(-W \"$names\") ;;\n"
     "    esac\n"
-    "    mapfile -t COMPREPLY < <(compgen \"${how[@]}\" -- \"$word\")\n"
+    "    case ${how[0]} in -[AW]) list=${word%\"${word##*,}\"} ;; esac\n"
+    "    mapfile -t COMPREPLY < <(compgen -P \"$list\" \"${how[@]}\" -- \"${word#\"$list\"}\")\n"
     "    case ${how[0]} in -[cdf]) compopt -o filenames 2>/dev/null ;; esac\n"
     "}\n"
     "complete -F _keelrun keelrun\n";
