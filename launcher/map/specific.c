@@ -3,6 +3,7 @@
 
 #include <launcher/map/mapping.h>
 
+#include <base/text/number.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,66 +218,99 @@ int mapping_place_sequence(struct mapping *mapping, uint32_t app, uint32_t count
 
 /* --- rankfiles --- */
 
-/* Marks the processors of a list: "*" all of the package, else by their number in it; package
- * TOPO_NONE: by their number on the node. */
-static bool mark(const struct view *view, uint32_t package, const char *list, bool *chosen)
+enum { SHOWN_BYTES = 32 };
+
+/* The processors by their numbers in the package; package TOPO_NONE: by those on the node.
+ * malloc'd, as many as there are threads; TOPO_NONE: none that may be used has this number. */
+static uint32_t *number_processors(const struct view *view, uint32_t package)
 {
-    const struct view_level *processors = &view->levels[view->processors];
-    uint32_t most = view->topo->count, at = 0, count = 0;
-    bool *wanted = calloc(most + 1, sizeof(*wanted)), right = false;
-    const char *wrong;
-    bool *seen = calloc(processors->count + 1, sizeof(*seen));
-    bool all = strcmp(list, "*") == 0;
-    if (wanted && seen && (all || topo_list_parse(list, wanted, most, &wrong))) {
-        for (uint32_t i = 0; i < most; i++) {
-            count += wanted[i];
+    uint32_t most = view->topo->count, at = 0, last = TOPO_NONE;
+    uint32_t *of = malloc((most + 1) * sizeof(*of));
+    if (of) {
+        memset(of, 0xff, most * sizeof(*of)); /* TOPO_NONE */
+    }
+    for (uint32_t i = 0; of && i < most; i++) {
+        const struct topo_thread *thread = &view->topo->threads[i];
+        uint32_t logical = view->processors == TOPO_CORE ? thread->object[TOPO_CORE] : i;
+        if (package != TOPO_NONE && thread->object[TOPO_PACKAGE] != package) {
+            continue;
         }
-        uint32_t last = TOPO_NONE;
-        for (uint32_t i = 0; i < most; i++) {
-            const struct topo_thread *thread = &view->topo->threads[i];
-            uint32_t logical = view->processors == TOPO_CORE ? thread->object[TOPO_CORE] : i;
-            if (package != TOPO_NONE && thread->object[TOPO_PACKAGE] != package) {
-                continue;
-            }
-            at += last != TOPO_NONE && logical != last;
-            last = logical;
-            uint32_t number = package == TOPO_NONE ? logical : at;
-            uint32_t processor = processors->of[i];
-            if (processor != TOPO_NONE && (all || (number < most && wanted[number]))) {
-                count -= !all && !seen[processor];
-                seen[processor] = true;
-                chosen[processor] = true;
-                right = true;
-            }
+        at += last != TOPO_NONE && logical != last;
+        last = logical;
+        uint32_t number = package == TOPO_NONE ? logical : at;
+        uint32_t processor = view->levels[view->processors].of[i];
+        if (number < most && processor != TOPO_NONE) {
+            of[number] = processor;
         }
     }
-    free(wanted);
-    free(seen);
-    return right && (all || count == 0);
+    return of;
+}
+
+/* False: a number of the list, *missing, is no processor's. */
+static bool mark_list(const uint32_t *of, uint32_t count, const char *list, bool *chosen,
+                      uint32_t *missing)
+{
+    uint32_t last;
+    while ((list = range_read(list, TOPO_NONE - 1, missing, &last)) != NULL) {
+        for (; *missing <= last; (*missing)++) {
+            if (*missing >= count || of[*missing] == TOPO_NONE) {
+                return false;
+            }
+            chosen[of[*missing]] = true;
+        }
+        if (!*list++) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Marks the processors of a list, or of "*". False: missing is what names none of them; "": there
+ * is no memory. */
+static bool mark(const struct view *view, uint32_t package, const char *list, bool *chosen,
+                 char missing[SHOWN_BYTES])
+{
+    uint32_t number = 0, count = view->topo->count, *of = number_processors(view, package);
+    bool all = strcmp(list, "*") == 0;
+    bool right = of && !all && mark_list(of, count, list, chosen, &number);
+    char prefix[16] = "";
+    for (uint32_t i = 0; of && all && i < count; i++) {
+        if (of[i] != TOPO_NONE) {
+            chosen[of[i]] = right = true;
+        }
+    }
+    if (package != TOPO_NONE) {
+        snprintf(prefix, sizeof(prefix), "%u:", package);
+    }
+    if (of && all) {
+        snprintf(missing, SHOWN_BYTES, "%s*", prefix);
+    } else if (of) {
+        snprintf(missing, SHOWN_BYTES, "%s%u", prefix, number);
+    }
+    free(of);
+    return right;
 }
 
 /* "S:LIST", "S:*", "LIST" */
-static bool mark_slot(const struct view *view, const char *slot, bool *chosen)
+static bool mark_slot(const struct view *view, const char *slot, bool *chosen,
+                      char missing[SHOWN_BYTES])
 {
-    const char *colon = strchr(slot, ':'), *wrong;
+    const char *colon = strchr(slot, ':');
+    uint32_t package, last;
     if (!colon) {
-        return mark(view, TOPO_NONE, slot, chosen);
+        return mark(view, TOPO_NONE, slot, chosen, missing);
     }
-    char text[16];
-    bool package[4096] = {false};
-    if ((size_t) (colon - slot) >= sizeof(text)) {
-        return false;
-    }
-    snprintf(text, sizeof(text), "%.*s", (int) (colon - slot), slot);
-    if (!topo_list_parse(text, package, sizeof(package), &wrong)) {
-        return false;
-    }
-    for (uint32_t number = 0; number < sizeof(package); number++) {
-        if (package[number] && !mark(view, number, colon + 1, chosen)) {
-            return false;
+    while ((slot = range_read(slot, TOPO_NONE - 1, &package, &last)) != NULL) {
+        for (; package <= last; package++) {
+            if (!mark(view, package, colon + 1, chosen, missing)) {
+                return false;
+            }
+        }
+        if (slot++ == colon) {
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
 /* The processors of "slot=..."; NULL: not bound. */
@@ -289,15 +323,16 @@ static int find_cpus(struct mapping *mapping, const char *slot, const char *wher
         return ORTE_SUCCESS;
     }
     bool *chosen = calloc(view->levels[view->processors].count + 1, sizeof(*chosen));
-    bool found = chosen && mark_slot(view, slot, chosen);
+    char missing[SHOWN_BYTES] = "";
+    bool found = chosen && mark_slot(view, slot, chosen, missing);
     if (found) {
         *cpus = view_cpus(view, view->processors, chosen);
     }
     free(chosen);
-    if (!found) {
+    if (!found && missing[0]) {
         return mapping_fail(mapping, ORTE_ERR_NOT_FOUND,
-                            "%s: slot=%s names no processor that may be used on node %s", where,
-                            slot, mapping->plan->nodes[node].name);
+                            "%s: slot=%s: %s names no processor that may be used on node %s", where,
+                            slot, missing, mapping->plan->nodes[node].name);
     }
     return *cpus ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }

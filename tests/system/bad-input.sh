@@ -246,6 +246,8 @@ in_file r 'rank 0=node0 slot=0:1-\n' \
     "--rankfile $work/r:1: 'slot=0:1-': slot=PACKAGE:CORES, slot=PACKAGE:* or slot=CORES is needed, as in slot=0:1-2,4" \
     --rankfile "$work/r"
 in_file r 'rank 0=node9 slot=0\n' "$work/r:1: host node9 is not among true's nodes" --rankfile "$work/r" "${two[@]}"
+in_file r 'rank 0=node0 slot=3,2-7\n' \
+    "$work/r:1: slot=3,2-7: 4 names no processor that may be used on node node0" --rankfile "$work/r" "${two[@]}"
 in_file r 'rank 0 = node0 slot = 0:\n' \
     "--rankfile $work/r:1: 'slot = 0:': slot=PACKAGE:CORES, slot=PACKAGE:* or slot=CORES is needed, as in slot=0:1-2,4" \
     --rankfile "$work/r"
