@@ -214,6 +214,7 @@ answers "--bind-to l3cache: node node0 has no l3cache; with :if-supported its ra
     --bind-to l3cache "${two[@]}"
 answers "--cpu-set '3-1': numbers of processors are needed, as in 0-3,8" --cpu-set 3-1
 answers "--display 'maps': map, allocation, bind or topo is needed" --display maps
+answers "--host '+x': +nK, +nK:SLOTS or +e[:K] is needed, separated by commas" --host +x
 answers "--simulate-topo 'cor:2': hwloc's description of a node is needed, as in \"package:2 core:4 pu:2\", or a file NAME.xml" \
     --simulate 1x2 --simulate-topo cor:2
 answers "keelrun has no option '--gpus-per-task'; in its place: nothing: Keel does not know GPUs; a script can choose one by KEEL_LOCAL_RANK" \

@@ -234,6 +234,16 @@ static int add_range(struct node_list *list, const char *user, const char *name,
     return status;
 }
 
+static int wrong_word(const struct node_list *list, const char *word, size_t size, char *reason,
+                      size_t reason_size)
+{
+    bool relative = list->relative && size > 0 && word[0] == '+';
+    return wrong(word, size,
+                 relative ? "+nK, +nK:SLOTS or +e[:K] is needed, separated by commas"
+                          : "NAME or NAME:SLOTS is needed, separated by commas",
+                 reason, reason_size);
+}
+
 static int add_word(struct node_list *list, const char *word, size_t size, uint32_t slots,
                     uint32_t slots_max, char *reason, size_t reason_size)
 {
@@ -241,8 +251,7 @@ static int add_word(struct node_list *list, const char *word, size_t size, uint3
     const char *number;
     if (!split(word, size, &name_size, &number) ||
         (number && !node_number(number, size - (size_t) (number - word), NODE_SLOTS_MAX, &slots))) {
-        return wrong(word, size, "NAME or NAME:SLOTS is needed, separated by commas", reason,
-                     reason_size);
+        return wrong_word(list, word, size, reason, reason_size);
     }
     if (slots_max && slots > slots_max) {
         return wrong(word, size, "the number is more than max_slots", reason, reason_size);
@@ -266,8 +275,7 @@ static int add_word(struct node_list *list, const char *word, size_t size, uint3
     } else if (is_name(name) || (list->relative && is_relative(name))) {
         status = merge(list, user, name, slots, slots_max, reason, reason_size);
     } else {
-        status = wrong(word, size, "NAME or NAME:SLOTS is needed, separated by commas", reason,
-                       reason_size);
+        status = wrong_word(list, word, size, reason, reason_size);
     }
     free(text);
     return status;
