@@ -268,6 +268,10 @@ done >"$work/a"
 refused --app "$work/a"
 is "too many programs: file, line and limit" "keelrun: $work/a:4097: 4097 programs are more than 4096" \
     "$(cat "$work/err")"
+printf 'true\ntrue \0\n' >"$work/a"
+refused --app "$work/a"
+is "a file that is no text: file and line" "keelrun: --app $work/a:2: a byte 0 is there: not a text" \
+    "$(cat "$work/err")"
 rm "$work"/[hrsa]
 
 # what resource managers tell

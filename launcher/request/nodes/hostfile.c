@@ -97,8 +97,13 @@ int hostfile_load(char **text, size_t *size, const char *path, bool waits, char 
     int status = text_file_read(&bytes, size, path, HOSTFILE_SIZE_MAX, waits ? limit_ms : NULL,
                                 reason, reason_size);
     if (status == ORTE_SUCCESS && memchr(bytes, 0, *size)) {
+        unsigned line = 1;
+        for (const char *at = bytes; *at; at++) {
+            line += *at == '\n';
+        }
         free(bytes);
-        return reason_set(ORTE_ERR_FILE_READ_FAILURE, reason, reason_size, "%s: not a text", path);
+        return reason_set(ORTE_ERR_FILE_READ_FAILURE, reason, reason_size,
+                          "%s:%u: a byte 0 is there: not a text", path, line);
     }
     if (status == ORTE_SUCCESS) {
         *text = bytes;

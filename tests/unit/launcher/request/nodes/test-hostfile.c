@@ -141,8 +141,8 @@ START_TEST(test_files)
     ck_assert_int_eq(write(fd, "a slots=2\nb", 11), 11);
     ck_assert_int_eq(hostfile_read(&list, path, false, reason, sizeof(reason)), ORTE_SUCCESS);
     assert_nodes(path, "a:2:0 b:0:0");
-    ck_assert_int_eq(pwrite(fd, "", 1, 3), 1);
-    assert_unreadable(path, ORTE_ERR_FILE_READ_FAILURE, "not a text");
+    ck_assert_int_eq(pwrite(fd, "\n", 2, 3), 2);
+    assert_unreadable(path, ORTE_ERR_FILE_READ_FAILURE, ":2: a byte 0 is there: not a text");
     ck_assert_int_eq(ftruncate(fd, HOSTFILE_SIZE_MAX + 1), 0);
     assert_unreadable(path, ORTE_ERR_FILE_READ_FAILURE, "larger than 4 MiB");
     close(fd);
