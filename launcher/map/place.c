@@ -333,6 +333,17 @@ static void count_slots(const struct mapping *mapping, unsigned long long *slots
     }
 }
 
+/* Would overload-allowed help? Where a rank has found its processors, others can share them. */
+static bool can_share(const struct mapping *mapping)
+{
+    bool taken = false;
+    for (uint32_t i = 0; i < mapping->plan->node_count; i++) {
+        const struct node_state *state = &mapping->nodes[i];
+        taken |= mapping_is_open(state) && state->taken_count > 0;
+    }
+    return taken && !mapping->placement->overload;
+}
+
 /* Why left of the wanted ranks of a program have no place. */
 static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
 {
@@ -371,9 +382,10 @@ static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
                             placement->per_object, level_name(placement->map_level));
     }
     if (placement->cpus_per_rank && total <= slots) {
-        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%u of %llu ranks find no %u free processors", left, total,
-                            placement->cpus_per_rank);
+        return mapping_fail(
+            mapping, ORTE_ERR_OUT_OF_RESOURCE, "%u of %llu ranks find no %u free processors%s",
+            left, total, placement->cpus_per_rank,
+            can_share(mapping) ? "; --bind-to :overload-allowed lets ranks share them" : "");
     }
     return mapping_fail(
         mapping, ORTE_ERR_OUT_OF_RESOURCE, "%llu ranks are more than the %llu slots that %s%s%s",

@@ -214,6 +214,9 @@ answers "--bind-to l3cache: node node0 has no l3cache; with :if-supported its ra
     --bind-to l3cache "${two[@]}"
 answers "--cpu-set '3-1': numbers of processors are needed, as in 0-3,8" --cpu-set 3-1
 answers "--display 'maps': map, allocation, bind or topo is needed" --display maps
+answers "1 of 3 ranks find no 2 free processors; --bind-to :overload-allowed lets ranks share them" \
+    -n 3 --map-by slot:PE=2 --simulate 1x4 --simulate-topo 'package:2 core:2 pu:2'
+answers "1 of 1 ranks find no 5 free processors" -n 1 --map-by slot:PE=5 --simulate 1x4 --simulate-topo 'core:4 pu:1'
 answers "--host '+x': +nK, +nK:SLOTS or +e[:K] is needed, separated by commas" --host +x
 answers "--simulate-topo 'cor:2': hwloc's description of a node is needed, as in \"package:2 core:4 pu:2\", or a file NAME.xml" \
     --simulate 1x2 --simulate-topo cor:2
