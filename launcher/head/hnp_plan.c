@@ -73,8 +73,8 @@ static void warn_oversubscribed(struct hnp *hnp)
         }
     }
     if (most > 0) {
-        hnp_tell(hnp, "warning: %u ranks share %u processors (--oversubscribe silences this)", most,
-                 plan->nodes[full].slots);
+        hnp_tell(hnp, "warning: %u ranks share %u processor%s (--oversubscribe silences this)",
+                 most, plan->nodes[full].slots, plan->nodes[full].slots == 1 ? "" : "s");
     }
 }
 

@@ -333,6 +333,11 @@ static void count_slots(const struct mapping *mapping, unsigned long long *slots
     }
 }
 
+static const char *plural(unsigned long long count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* Would overload-allowed help? Where a rank has found its processors, others can share them. */
 static bool can_share(const struct mapping *mapping)
 {
@@ -342,6 +347,20 @@ static bool can_share(const struct mapping *mapping)
         taken |= mapping_is_open(state) && state->taken_count > 0;
     }
     return taken && !mapping->placement->overload;
+}
+
+static int explain_slots(struct mapping *mapping, unsigned long long ranks,
+                         unsigned long long slots, bool given)
+{
+    const struct run_request *request = mapping->request;
+    const char *are = given ? "were given" : "there are";
+    if (slots == 1) {
+        are = given ? "was given" : "there is";
+    }
+    return mapping_fail(
+        mapping, ORTE_ERR_OUT_OF_RESOURCE, "%llu ranks are more than the %llu slot%s that %s%s%s",
+        ranks, slots, plural(slots), are, mapping->per_node ? " and that -N counts" : "",
+        request->oversubscribe || request->no_oversubscribe ? "" : "; --oversubscribe allows it");
 }
 
 /* Why left of the wanted ranks of a program have no place. */
@@ -355,7 +374,7 @@ static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
         char each[64] = "";
         if (placement->cpus_per_rank) {
             snprintf(each, sizeof(each), " with %u processor%s each", placement->cpus_per_rank,
-                     placement->cpus_per_rank == 1 ? "" : "s");
+                     plural(placement->cpus_per_rank));
         }
         return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "there is room for %u of %u ranks%s",
                             (uint32_t) wanted - left, (uint32_t) wanted, each);
@@ -370,28 +389,25 @@ static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
                             "%llu ranks are more than the %llu that max_slots allows", total, most);
     }
     if (wanted > (uint64_t) mapping->per_node * mapping->plan->node_count && mapping->per_node) {
-        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%llu ranks are more than %u on each of %u nodes", total,
-                            mapping->per_node, mapping->plan->node_count);
+        return mapping_fail(
+            mapping, ORTE_ERR_OUT_OF_RESOURCE, "%llu ranks are more than %u on each of %u node%s",
+            total, mapping->per_node, mapping->plan->node_count, plural(mapping->plan->node_count));
     }
     uint64_t places = placement->map_by == MAP_BY_PPR ? count_by_map(mapping) : wanted;
     if (wanted > places) {
         return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%llu ranks are more than the %llu places of ppr:%u:%s",
+                            "%llu ranks are more than the %llu place%s of ppr:%u:%s",
                             (unsigned long long) wanted, (unsigned long long) places,
-                            placement->per_object, level_name(placement->map_level));
+                            plural(places), placement->per_object,
+                            level_name(placement->map_level));
     }
     if (placement->cpus_per_rank && total <= slots) {
         return mapping_fail(
-            mapping, ORTE_ERR_OUT_OF_RESOURCE, "%u of %llu ranks find no %u free processors%s",
-            left, total, placement->cpus_per_rank,
+            mapping, ORTE_ERR_OUT_OF_RESOURCE, "%u of %llu ranks find no %u free processor%s%s",
+            left, total, placement->cpus_per_rank, plural(placement->cpus_per_rank),
             can_share(mapping) ? "; --bind-to :overload-allowed lets ranks share them" : "");
     }
-    return mapping_fail(
-        mapping, ORTE_ERR_OUT_OF_RESOURCE, "%llu ranks are more than the %llu slots that %s%s%s",
-        total, slots, given ? "were given" : "there are",
-        mapping->per_node ? " and that -N counts" : "",
-        request->oversubscribe || request->no_oversubscribe ? "" : "; --oversubscribe allows it");
+    return explain_slots(mapping, total, slots, given);
 }
 
 /* --- programs --- */

@@ -198,8 +198,8 @@ int mapping_place_sequence(struct mapping *mapping, uint32_t app, uint32_t count
     }
     if (count > lines - first || first == lines) {
         return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%u ranks are more than the %u lines of %s",
-                            first + (count ? count : 1), lines, file);
+                            "%u ranks are more than the %u line%s of %s",
+                            first + (count ? count : 1), lines, lines == 1 ? "" : "s", file);
     }
     uint32_t end = count ? first + count : lines;
     for (uint32_t at = first; at < end; at++) {

@@ -149,7 +149,7 @@ slots()
     run_limited 20 "$keelrun" --dvm "$uri" -n 2 true
     is "a job that does not fit: exit code" 125 "$code"
     like "a job that does not fit: how much is in use" "$work/err" \
-        "2 ranks are more than the 1 slots .*; 3 of the DVM's 4 slots are in use by other jobs"
+        "2 ranks are more than the 1 slot .*; 3 of the DVM's 4 slots are in use by other jobs"
     run_limited 20 "$keelrun" --dvm "$uri" --host node0 true
     is "a node that is full: exit code" 125 "$code"
     like "a node that is full: why" "$work/err" 'host node0 is not in the DVM of .*; 3 of'
@@ -185,7 +185,7 @@ spawned()
     started+=("$held")
     ok "a rank spawns two" wait_for 20 has_lines "$out" 3
     run_limited 20 "$keelrun" --dvm "$uri" -n 2 true
-    like "they have slots" "$work/err" "2 ranks are more than the 1 slots .*; 3 of the DVM's 4 slots"
+    like "they have slots" "$work/err" "2 ranks are more than the 1 slot .*; 3 of the DVM's 4 slots"
     touch "$work/go"
     ok "the job ends" wait_for 20 is_gone "$held"
     wait "$held"

@@ -134,7 +134,7 @@ printf 'n2 slots=1\n' >"$work/hosts"
 runs "a hostfile" 0 --hostfile "$work/hosts" sh -c "$show"
 is "a hostfile chooses among the nodes" "0 n2 n2 0/1/1" "$(sorted)"
 says "more ranks than a hostfile's slots" \
-    "^keelrun: 2 ranks are more than the 1 slots that were given; --oversubscribe allows it\$" \
+    "^keelrun: 2 ranks are more than the 1 slot that was given; --oversubscribe allows it\$" \
     --hostfile "$work/hosts" -n 2 true
 runs "beyond a hostfile's slots" 0 --hostfile "$work/hosts" --oversubscribe -n 2 sh -c 'echo $KEEL_NODE'
 is "beyond a hostfile's slots: where" "n2 n2" "$(sorted)"
