@@ -196,7 +196,9 @@ skip()
 finish()
 {
     if [ -n "$sanitize" ]; then
-        is "nothing found by sanitizers" "" "$(cat "$work"/sanitizer.* 2>/dev/null)"
+        # that a thread ended while LeakSanitizer looked is no finding
+        is "nothing found by sanitizers" "" \
+            "$(cat "$work"/sanitizer.* 2>/dev/null | grep -v 'Unable to get registers from thread')"
     fi
     echo "1..$number"
     exit 0

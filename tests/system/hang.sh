@@ -124,7 +124,9 @@ fi
 
 # Whether Yama then lets the debugger in can only be seen where there is Yama.
 if type -P strace >/dev/null; then
-    run_limited 30 strace -f -qq -o "$work/calls" -e trace=prctl,execve "$keelrun" -n 1 true
+    # LeakSanitizer does not work under strace
+    run_limited 30 env ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" \
+        strace -f -qq -o "$work/calls" -e trace=prctl,execve "$keelrun" -n 1 true
     rank=$(sed -n 's/^\([0-9]*\) *execve("[^"]*\/true".*/\1/p' "$work/calls")
     shepherd=$(sed -n 's/^\([0-9]*\) *prctl(PR_SET_NAME, "keel-shepherd.*/\1/p' "$work/calls" | head -n 1)
     like "a rank names its shepherd as who may look at it" "$work/calls" "^$rank +prctl\(PR_SET_PTRACER, $shepherd"
