@@ -62,12 +62,16 @@ static char *usable(const char *folder, const char *below, const char *name, int
     return found ? realpath(path, NULL) : NULL;
 }
 
-/* Whether folder is the root of a build tree: libtool has put a libkeel of this owner there. */
+/* Whether folder is the root of a build tree: libtool has put a libkeel of this owner there, and no
+ * link to another one. */
 static bool is_build_tree(const char *folder, uid_t owner)
 {
     struct stat status;
-    char *library = usable(folder, BUILT_LIBRARIES, LIBRARY, R_OK);
-    bool ours = library && stat(library, &status) == 0 && status.st_uid == owner;
+    size_t length = strlen(folder);
+    char *library = length > 0 ? usable(folder, BUILT_LIBRARIES, LIBRARY, R_OK) : NULL;
+    bool ours = library && strncmp(library, folder, length) == 0 &&
+                strncmp(library + length, BUILT_LIBRARIES, strlen(BUILT_LIBRARIES)) == 0 &&
+                stat(library, &status) == 0 && status.st_uid == owner;
     free(library);
     return ours;
 }

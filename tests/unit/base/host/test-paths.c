@@ -165,6 +165,12 @@ START_TEST(parents_of_an_installed_tree_are_not_searched)
     make_file("bin/keeld", 0700);
     ck_assert_str_eq(ask("a/b/c/d/bin/keelrun", "x", "ASK_MODULE", "keel-x.so"), "nothing");
     ck_assert_str_eq(ask("a/b/c/d/bin/keelrun", "x", "ASK_PROGRAM", "keeld"), "nothing");
+    char target[PATH_MAX];
+    make_file("elsewhere/libkeel.so.0", 0600);
+    snprintf(target, sizeof(target), "%s", below("elsewhere/libkeel.so.0"));
+    ck_assert_int_eq(symlink(target, below(LIBTOOL "libkeel.so.0")), 0);
+    ck_assert_str_eq(ask("a/b/c/d/bin/keelrun", "x", "ASK_MODULE", "keel-x.so"), "nothing");
+    unlink(below(LIBTOOL "libkeel.so.0"));
     make_file(LIBTOOL "libkeel.so.0", 0600);
     if (chown(below(LIBTOOL "libkeel.so.0"), 1, 1) == 0) {
         ck_assert_str_eq(ask("a/b/c/d/bin/keelrun", "x", "ASK_MODULE", "keel-x.so"), "nothing");
