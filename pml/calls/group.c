@@ -92,8 +92,9 @@ int keel_pml_context_free(struct keel_pml_context **freed)
         return OPAL_ERR_BAD_PARAM;
     }
     struct keel_pml_context *context = *freed;
+    const bool may_wait = progress_may_run(context->pml);
     pml_lock(context->pml);
-    const bool used = is_used(context);
+    const bool used = is_used(context) || (context->freed > 0 && !may_wait);
     pml_unlock(context->pml);
     /* A callback may start more. */
     if (used || progress_until(context->pml, has_sent, tell, context) != OPAL_SUCCESS ||
