@@ -56,7 +56,10 @@ void ofi_handshake(struct btl_peer *life)
     bool said = life->state == PEER_RETRYING && session->told == session->theirs &&
                 ofi_peer_flies(peer, true);
 
-    if (btl_hello_say(&peer->ofi->greeter, life, said)) {
+    if (life->state == PEER_HANDSHAKE) { /* the provider connects, perhaps to nobody */
+        ofi_silence_handshake(peer->ofi, peer);
+    }
+    if (btl_hello_say(&peer->ofi->greeter, life, said) && life->state == PEER_RETRYING) {
         ofi_silence_handshake(peer->ofi, peer);
     }
 }

@@ -2,8 +2,9 @@
  * peer that computes is as silent as one that is cut off, since providers make progress only when
  * they are called. So the host of a silent peer is probed (btl/sessions/host_probe.h): its kernel
  * answers. A peer fails when its host has answered before and does not any more. A host that has
- * never answered, as behind a firewall, fails nobody. The first probes are sent during the
- * handshake, so that this is known of a peer that is cut off as soon as it is connected.
+ * never answered, as behind a firewall, fails nobody, but for a peer that is not connected yet and
+ * that another module reaches. The first probes are sent during the handshake, so that this is
+ * known of a peer that is cut off as soon as it is connected.
  *
  * Only where the provider's addresses are those of IP. */
 #ifndef BTL_OFI_SILENCE_H
@@ -13,7 +14,7 @@
 
 struct ofi_module;
 
-/* Of a peer, while it is UP. */
+/* Of a peer, from the handshake on. */
 struct ofi_silence {
     struct host_probe probe;
     uint16_t seen;      /* the number of the frame that was expected at the last look */
@@ -25,7 +26,8 @@ struct ofi_silence {
 
 /* Of a new session, or of none: no probe is open or counted. The probe is initialized. */
 void ofi_silence_clear(struct ofi_silence *silence);
-/* Called with each hello: probes the host, unless it is known to answer. */
+/* Called by each pass of a handshake, and with each hello that is sent again: probes the host,
+ * unless one was or the host is known to answer. */
 void ofi_silence_handshake(struct ofi_module *ofi, struct mca_btl_base_endpoint_t *peer);
 /* Called by each progress: looks at all peers, eight times within btl_ofi_timeout_ms. */
 void ofi_silence_check(struct ofi_module *ofi);

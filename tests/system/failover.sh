@@ -121,6 +121,17 @@ left_cut()
     done
 }
 
+# The cable of ofi's rail is cut before a session begins there: what waits for it goes by tcp.
+cut_before()
+{
+    what="ofi, cut from the start"
+    cable two all cut=1
+    failover a:1,b:1 "$@" "$helpers/failover" sum $((mib / 4)) "$work/stop" $RANDOM
+    ok "$what: both ranks have lost it" wait_for 15 both_have 1
+    ends_well
+    mend two
+}
+
 # sm is lost with a message, or by one that makes no sense; it does not come again. tcp takes over what was
 # fetched, and then, as a rail that only sends, what sm can do and it cannot.
 standby()
@@ -185,6 +196,7 @@ if make_hosts && plug_cable one 10.99.40 a b && plug_cable two 10.99.41 a b; the
         two_rails "tcp only sends, ofi puts" "${over_ofi[@]}" --mca ptl_rail_rendezvous put \
             --mca ptl_rail_send_only tcp
         left_cut "${over_ofi[@]}"
+        cut_before "${over_ofi[@]}"
         two_rails "tcp and usnic" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \
             --mca btl_tcp_exclusivity 1024 --mca btl_usnic_if_include two
         two_rails "tcp gets, usnic only sends" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \

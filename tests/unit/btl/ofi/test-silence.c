@@ -67,4 +67,47 @@ START_TEST(no_host_is_asked_where_silence_is_allowed)
 }
 END_TEST
 
+/* An eighth of the time has passed, without an answer. */
+static void look_in_vain(void)
+{
+    host_probe_clear(&peer.silence.probe);
+    peer.silence.probe.answer = HOST_NO_ANSWER;
+    ofi.look_us = 0;
+    ofi_silence_check(&ofi);
+}
+
+static void begin_to_connect(void)
+{
+    setup();
+    list_init(&ofi.peers.failing);
+    list_init(&peer.life.waiting);
+    ofi.peers.name = "ofi";
+    peer.life.peers = &ofi.peers;
+    ofi_silence_handshake(&ofi, &peer);
+}
+
+START_TEST(a_host_that_falls_silent_before_a_hello_is_answered_is_missed)
+{
+    begin_to_connect();
+    ofi_silence_check(&ofi); /* takes the answer */
+    ck_assert(peer.silence.answers);
+    for (int i = 0; i < 8 && peer.life.state == PEER_HANDSHAKE; i++) {
+        look_in_vain();
+    }
+    ck_assert_int_eq(peer.life.state, PEER_FAILING);
+    ofi_silence_clear(&peer.silence);
+}
+END_TEST
+
+START_TEST(a_host_that_no_other_module_reaches_and_that_never_answered_is_waited_for)
+{
+    begin_to_connect();
+    for (int i = 0; i < 20; i++) {
+        look_in_vain();
+    }
+    ck_assert_int_eq(peer.life.state, PEER_HANDSHAKE);
+    ofi_silence_clear(&peer.silence);
+}
+END_TEST
+
 UNIT_MAIN("ofi-silence")
