@@ -150,6 +150,7 @@ static void drop(struct submission *submission)
     standing->planner = standing->planner == submission ? NULL : standing->planner;
     talk_close(&submission->talk);
     strings_free(submission->env);
+    free(submission->daemons);
     node_list_fini(&submission->hosts);
     free(submission);
 }
@@ -270,18 +271,39 @@ static int take_slots(struct submission *submission, opal_buffer_t *buffer)
     return status;
 }
 
+/* Room for one more of the daemons that run for it. */
+static bool reserve_daemon(struct submission *submission)
+{
+    size_t count = submission->daemon_count + 1u;
+    uint32_t *daemons = realloc(submission->daemons, count * sizeof(*daemons));
+    submission->daemons = daemons ? daemons : submission->daemons;
+    return daemons;
+}
+
+static void forget_daemon(struct submission *submission, uint32_t vpid)
+{
+    for (uint32_t i = 0; i < submission->daemon_count; i++) {
+        if (submission->daemons[i] == vpid) {
+            submission->daemons[i] = submission->daemons[--submission->daemon_count];
+            return;
+        }
+    }
+}
+
 static int order_start(struct submission *submission, uint32_t daemon, uint32_t vpid, uint8_t *text,
                        size_t size)
 {
     struct hnp *hnp = submission->standing->hnp;
     struct hosting hosting = {submission->mask, submission->env, text, size};
-    opal_buffer_t *order = proto_new(ORDER_HOST, "qu", submission->job, vpid);
+    opal_buffer_t *order =
+        reserve_daemon(submission) ? proto_new(ORDER_HOST, "qu", submission->job, vpid) : NULL;
     if (order) {
         order = proto_whole(order, hosting_pack(order, &hosting));
     }
     int status = order ? daemon_order(hnp->daemon, daemon, order) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_SUCCESS) {
         submission->hosted = true;
+        submission->daemons[submission->daemon_count++] = daemon;
         submission->standing->hosted[daemon]++;
     }
     return status;
@@ -492,6 +514,7 @@ int standing_unhosted(struct hnp *hnp, uint32_t from, opal_buffer_t *buffer)
     int status = standing ? proto_unpack(buffer, "qus", &job, &vpid, &why) : ORTE_ERR_BAD_PARAM;
     struct submission *submission = status == OPAL_SUCCESS ? find_job(standing, job) : NULL;
     if (submission) {
+        forget_daemon(submission, from);
         (void) talk_send(&submission->talk, proto_new(TALK_UNSTARTED, "us", vpid, why));
     }
     if (status == OPAL_SUCCESS && standing->hosted && standing->hosted[from] > 0) {

@@ -81,6 +81,36 @@ static int add_hosts(struct submission *submission, char *why, size_t why_size)
     return status;
 }
 
+/* One of a job that is planned or runs: those of jobs that are over end by themselves. */
+static bool has_daemon_of_job(const struct standing *standing, uint32_t vpid)
+{
+    const struct submission *submission;
+    list_for_each (submission, &standing->submissions, struct submission, link) {
+        for (uint32_t i = 0; i < submission->daemon_count; i++) {
+            if (submission->daemons[i] == vpid) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* May this node go? A job may have a daemon where it has no ranks. */
+static int check_idle(const struct standing *standing, uint32_t node, const char *name, char *why,
+                      size_t why_size)
+{
+    uint32_t ranks = standing->used[node];
+    if (ranks > 0) {
+        return reason_set(ORTE_ERR_NOT_AVAILABLE, why, why_size, "has %u rank%s of jobs on host %s",
+                          ranks, ranks == 1 ? "" : "s", name);
+    }
+    if (has_daemon_of_job(standing, standing_daemon(standing, node))) {
+        return reason_set(ORTE_ERR_NOT_AVAILABLE, why, why_size, "has a daemon of a job on host %s",
+                          name);
+    }
+    return ORTE_SUCCESS;
+}
+
 /* All or none. Their daemons end. */
 static int remove_hosts(struct submission *submission, char *why, size_t why_size)
 {
@@ -93,10 +123,9 @@ static int remove_hosts(struct submission *submission, char *why, size_t why_siz
         if (node == NODES_MAX) {
             return reason_set(ORTE_ERR_NOT_FOUND, why, why_size, "has no host %s", name);
         }
-        if (standing->used[node] > 0) {
-            return reason_set(ORTE_ERR_NOT_AVAILABLE, why, why_size,
-                              "has %u rank%s of jobs on host %s", standing->used[node],
-                              standing->used[node] == 1 ? "" : "s", name);
+        int status = check_idle(standing, node, name, why, why_size);
+        if (status != ORTE_SUCCESS) {
+            return status;
         }
     }
     for (size_t i = 0; i < hosts->count; i++) {

@@ -24,7 +24,9 @@ struct submission {
     uint32_t slot_count;
     struct node_list hosts; /* to be added or removed; empty: this is a job */
     bool adds;
-    bool hosted; /* daemons were started for it */
+    bool hosted;       /* daemons were started for it */
+    uint32_t *daemons; /* owned: the vpids of the standing daemons that run one for it */
+    uint32_t daemon_count;
 };
 
 struct standing {

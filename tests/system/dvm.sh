@@ -328,6 +328,18 @@ hosts()
     ok "the job goes on" is_alive "$held"
     kill -TERM "$held"
     wait "$held" 2>/dev/null
+
+    "$keelrun" --dvm "$uri" --bind-to core -n 1 sh -c 'echo here; exec sleep 120' >"$work/bound" 2>&1 </dev/null &
+    held=$!
+    started+=("$held")
+    ok "a job that has asked all nodes for their processors" wait_for 20 has_lines "$work/bound" 1
+    changes --remove-host extra
+    is "a host with a daemon of a job is not removed: exit code" 125 "$code"
+    like "a host with a daemon of a job is not removed: why" "$work/err" \
+        '^keel-dvm: the DVM has a daemon of a job on host extra$'
+    ok "nor does that end the job" is_alive "$held"
+    kill -TERM "$held"
+    wait "$held" 2>/dev/null
     changes --remove-host extra,none
     like "a host that is not there" "$work/err" '^keel-dvm: the DVM has no host none$'
     changes --remove-host extra
