@@ -240,6 +240,17 @@ static int take_change(struct submission *submission, opal_buffer_t *buffer)
     return ORTE_SUCCESS;
 }
 
+/* Of the nodes with slots that are taken, one that was removed; count: none. */
+static uint32_t find_removed(const struct standing *standing, const uint32_t *taken, uint32_t count)
+{
+    const struct map_node *nodes = standing->hnp->plan.nodes;
+    uint32_t node = 0;
+    while (node < count && (taken[node] == 0 || nodes[node].slots > 0)) {
+        node++;
+    }
+    return node;
+}
+
 /* In place of what it had: ranks that it spawns take some, too. */
 static int take_slots(struct submission *submission, opal_buffer_t *buffer)
 {
@@ -254,6 +265,13 @@ static int take_slots(struct submission *submission, opal_buffer_t *buffer)
     }
     if (status != OPAL_SUCCESS) {
         return status;
+    }
+    uint32_t removed = find_removed(standing, taken, count);
+    if (removed < count) {
+        char why[512];
+        snprintf(why, sizeof(why), "has removed host %s", standing->hnp->plan.nodes[removed].name);
+        free(taken);
+        return refuse(submission, why);
     }
     give_back(submission);
     submission->slots = taken;
