@@ -152,20 +152,38 @@ static int grow_room(struct job_plan *plan, size_t more)
     return job_plan_index(plan);
 }
 
+/* Slots of those that are there count anew, and so does a user that is named for them. */
+static void renew(const struct job_plan *plan, const struct node_list *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct map_node *node = find_node(plan, hosts->nodes[i].name);
+        if (node) {
+            node->slots = 0;
+        }
+        if (node && hosts->nodes[i].user) {
+            free(node->user);
+            node->user = NULL;
+        }
+    }
+}
+
 int job_plan_add_nodes(struct job_plan *plan, const struct node_list *hosts, uint32_t *places)
 {
     uint32_t before = plan->node_count;
     int status = grow_room(plan, hosts->count);
+    if (status == ORTE_SUCCESS) {
+        renew(plan, hosts);
+    }
     for (size_t i = 0; i < hosts->count && status == ORTE_SUCCESS; i++) {
         const struct node_request *host = &hosts->nodes[i];
         struct map_node *node = find_node(plan, host->name);
         if (!node) {
             node = add_node(plan, strdup(host->name), host_is_local(host->name, plan->here));
-            status = node && name_user(node, host->user) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
         }
+        status = node && name_user(node, host->user) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
         if (status == ORTE_SUCCESS) {
             node->number = (uint32_t) (node - plan->nodes);
-            node->slots = host->slots ? host->slots : 1;
+            node->slots += host->slots ? host->slots : 1;
             places[i] = node->number;
         }
     }

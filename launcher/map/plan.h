@@ -79,9 +79,10 @@ enum { LEVEL_NONE = LEVEL_NODE + 1 };
 unsigned job_plan_bind_level(const struct placement *placement);
 /* Nodes without ranks, of which no daemon is needed, become idle. */
 int job_plan_set_idle(struct job_plan *plan) KEEL_MUST_CHECK;
-/* Nodes that come later, behind those that there are; one that is there gets these slots. A host
- * without a number of slots has one. places: room for hosts->count, set to where they are. No
- * effect on failure, but for slots. The plan has no idle nodes. */
+/* Nodes that come later, behind those that there are; one that is there gets these slots, and this
+ * user if one is named. A host without a number of slots has one; one that is named again, by
+ * another name, adds slots. places: room for hosts->count, set to where they are. No effect on
+ * failure, but for slots and users of nodes that are there. The plan has no idle nodes. */
 int job_plan_add_nodes(struct job_plan *plan, const struct node_list *hosts,
                        uint32_t *places) KEEL_MUST_CHECK;
 void job_plan_fini(struct job_plan *plan);

@@ -357,6 +357,31 @@ START_TEST(test_nodes_are_added)
 }
 END_TEST
 
+START_TEST(test_a_node_that_is_added_again_is_named_anew)
+{
+    static const char first[] = "one@alpha:3,beta,two@gamma";
+    static const char second[] =
+        "three@alpha:2,four@beta,alpha.example:2,gamma,delta:2,delta.example";
+    struct node_list before = {0}, again = {0};
+    uint32_t places[6];
+    ck_assert_msg(make("--simulate 1x1 true") == ORTE_SUCCESS, "%s", reason);
+    ck_assert_int_eq(node_list_parse(&before, first, strlen(first), 0, 0, reason, sizeof(reason)),
+                     ORTE_SUCCESS);
+    ck_assert_int_eq(node_list_parse(&again, second, strlen(second), 0, 0, reason, sizeof(reason)),
+                     ORTE_SUCCESS);
+    ck_assert_int_eq(job_plan_add_nodes(&plan, &before, places), ORTE_SUCCESS);
+    ck_assert_int_eq(job_plan_add_nodes(&plan, &again, places), ORTE_SUCCESS);
+    ck_assert_str_eq(nodes(), "node0:1 alpha:4 beta:1 gamma:1 delta:3");
+    ck_assert(places[0] == 1 && places[2] == 1 && places[4] == 4 && places[5] == 4);
+    ck_assert_str_eq(plan.nodes[1].user, "three");
+    ck_assert_str_eq(plan.nodes[2].user, "four");
+    ck_assert_str_eq(plan.nodes[3].user, "two");
+    node_list_fini(&before);
+    node_list_fini(&again);
+    job_plan_fini(&plan);
+}
+END_TEST
+
 UNIT_MAIN("plan", test_this_node_takes_as_many_as_are_asked_for,
           test_nodes_are_filled_one_after_the_other, test_simulated_nodes_have_names_and_daemons,
           test_programs_follow_each_other, test_given_slots_are_kept,
@@ -365,4 +390,5 @@ UNIT_MAIN("plan", test_this_node_takes_as_many_as_are_asked_for,
           test_hosts_are_chosen_of_those_allocated, test_this_machine_may_be_allocated,
           test_a_hostfile_gives_nodes, test_ranks_of_a_node_have_a_number,
           test_a_hostfile_may_name_this_machine_and_chooses_of_what_is_allocated,
-          test_slots_follow_the_affinity, test_nodes_are_added)
+          test_slots_follow_the_affinity, test_nodes_are_added,
+          test_a_node_that_is_added_again_is_named_anew)
