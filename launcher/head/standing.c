@@ -169,9 +169,10 @@ static void plans_too_long(struct loop_timer *timer)
     struct standing *standing = container_of(timer, struct standing, plan_timer);
     struct submission *planner = standing->planner;
     if (planner) {
-        (void) talk_send(
-            &planner->talk,
-            proto_new(TALK_OVER, "s", "has waited too long for this job to be planned"));
+        const char *why = planner->hosts.count > 0
+                              ? "has not changed in time"
+                              : "has waited too long for this job to be planned";
+        (void) talk_send(&planner->talk, proto_new(TALK_OVER, "s", why));
         hung_up(planner);
     }
 }
