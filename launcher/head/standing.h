@@ -17,6 +17,9 @@ void standing_destroy(struct standing *standing);
 /* Ends the jobs, and then the DVM; when it is called again, the DVM at once. */
 void standing_end(struct standing *standing);
 
+/* Is it the daemon of a node that was not removed, and is not being added? */
+bool standing_has(const struct standing *standing, uint32_t vpid);
+
 /* Reports of daemons. */
 int standing_hosted(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);   /* REPORT_HOSTED */
 int standing_unhosted(struct hnp *hnp, uint32_t from, opal_buffer_t *buffer); /* REPORT_UNHOSTED */

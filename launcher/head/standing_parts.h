@@ -60,7 +60,5 @@ void standing_change(struct submission *submission);
 int standing_grows(struct standing *standing, uint32_t count) KEEL_MUST_CHECK;
 /* Those that were added are there, or lost. */
 void standing_grown(struct standing *standing);
-/* Is it the daemon of a node that was not removed, and is not being added? */
-bool standing_has(const struct standing *standing, uint32_t vpid);
 
 #endif

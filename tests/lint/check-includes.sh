@@ -83,7 +83,7 @@ room launcher/node/explain keel base wireup launcher/shepherd launcher/node/daem
     launcher/node/explain
 room launcher/node/orders keel base wireup launcher/request launcher/node/orders
 room launcher/node/server keel base wireup rml launcher/node/server
-room launcher/head/explain keel base wireup launcher/job launcher/node/explain launcher/head/hnp.h launcher/head/explain
+room launcher/head/explain keel base wireup launcher/job launcher/node/explain launcher/head/hnp.h launcher/head/standing.h launcher/head/explain
 room launcher/head/spawn keel base wireup launcher/request launcher/node launcher/head/hnp.h launcher/head/spawn
 report 'the head itself includes nothing of its rooms' "$(grep -nE \
     '#[[:space:]]*include[[:space:]]*<launcher/head/[a-z]+/' launcher/head/*.[ch])"

@@ -304,6 +304,19 @@ nodes()
     sort "$work/out" | xargs
 }
 
+# shows_node PATTERN: keel-ps shows a node of the DVM like this.
+shows_node()
+{
+    "$KEEL_TEST_BUILDDIR/bin/keel-ps" --timeout $((40 * slow)) >"$work/ps"
+    grep -qE "$1" "$work/ps"
+}
+
+# shows_no_node PATTERN: keel-ps shows those of the DVM, and none of these.
+shows_no_node()
+{
+    shows_node node0 && ! grep -qE "$1" "$work/ps"
+}
+
 hosts()
 {
     changes --add-host extra:2,more
@@ -345,6 +358,7 @@ hosts()
     changes --remove-host extra
     is "hosts are removed" "0 node0 node1 node2 node3" "$code $(nodes)"
     ok "their daemons end" wait_for 20 has_keelds "$standing"
+    ok "keel-ps does not show them" wait_for 20 shows_no_node 'extra|more'
     is "the DVM misses none of them" "" "$(grep 'lost the daemon' "$work/dvm.err")"
 }
 
@@ -388,6 +402,7 @@ lost_node()
     is "its node is lost: exit code" 125 $?
     ok "the job elsewhere goes on" is_alive "$first"
     ok "the DVM says so" wait_for 10 grep -q 'lost the daemon of node node2: .*; the DVM goes on' "$work/dvm.err"
+    ok "keel-ps shows that it is lost" shows_node 'node2.*lost'
     # shellcheck disable=SC2016
     run_limited 20 "$keelrun" --dvm "$uri" sh -c 'echo $KEEL_NODE'
     is "the next job has the other nodes" "node1 node3" "$(sort "$work/out" | xargs)"

@@ -5,6 +5,7 @@
 
 #include <base/data/clock.h>
 #include <launcher/head/explain/rank_states.h>
+#include <launcher/head/standing.h>
 #include <stdio.h>
 #include <unistd.h>
 #include <wireup/look.h>
@@ -35,6 +36,17 @@ static bool is_awaited(const struct known *known, uint32_t vpid)
     return known && vpid < known->daemon_count && known->awaited[vpid];
 }
 
+static bool is_lost(const struct dvm_daemon *daemon)
+{
+    return daemon->state == DAEMON_LOST || daemon->state == DAEMON_UNEXPLAINED;
+}
+
+/* Its node was removed from the standing DVM, or has another daemon by now. */
+static bool is_replaced(const struct hnp *hnp, uint32_t vpid)
+{
+    return hnp->standing && is_lost(&hnp->dvm.daemons[vpid]) && !standing_has(hnp->standing, vpid);
+}
+
 static int pack_node(const struct hnp *hnp, uint32_t vpid, const struct known *known,
                      opal_buffer_t *buffer)
 {
@@ -43,8 +55,8 @@ static int pack_node(const struct hnp *hnp, uint32_t vpid, const struct known *k
     const struct keel_node_state node = {
         .number = vpid,
         .name = daemon->node,
-        .state = daemon->state == DAEMON_LOST || daemon->state == DAEMON_UNEXPLAINED ? "lost"
-                 : daemon->state == DAEMON_STARTING                                  ? "starting"
+        .state = is_lost(daemon)                             ? "lost"
+                 : daemon->state == DAEMON_STARTING          ? "starting"
                  : daemon->silent || is_awaited(known, vpid) ? "does not answer"
                                                              : "runs",
         .pid = vpid == HNP_VPID ? (uint32_t) getpid()
@@ -82,7 +94,7 @@ opal_buffer_t *hnp_look_pack(const struct hnp *hnp, uint64_t number, const struc
     opal_buffer_t *answer = proto_new(TOOL_LOOK, "qi", number, (int32_t) ORTE_SUCCESS);
     int status = answer ? pack_job(hnp, answer) : ORTE_ERR_OUT_OF_RESOURCE;
     for (uint32_t vpid = 0; vpid < hnp->dvm.count && status == ORTE_SUCCESS; vpid++) {
-        status = pack_node(hnp, vpid, known, answer);
+        status = is_replaced(hnp, vpid) ? status : pack_node(hnp, vpid, known, answer);
     }
     uint32_t ranks = hnp_look_count(hnp);
     for (uint32_t rank = 0; rank < ranks && status == ORTE_SUCCESS; rank++) {
