@@ -107,6 +107,17 @@ void hnp_submit_explain(const struct hnp *hnp, char *reason, size_t reason_size)
     }
 }
 
+/* By node of the plan. malloc'd; NULL: no memory. */
+static uint32_t *count_ranks(const struct job_plan *plan)
+{
+    uint32_t nodes = plan->node_count + plan->idle_count;
+    uint32_t *ranks = calloc(nodes, sizeof(*ranks));
+    for (uint32_t rank = 0; ranks && rank < plan->rank_count; rank++) {
+        ranks[plan->node_of[rank]]++;
+    }
+    return ranks;
+}
+
 /* A rank takes a slot. */
 int hnp_submit_take(struct hnp *hnp)
 {
@@ -116,14 +127,13 @@ int hnp_submit_take(struct hnp *hnp)
         return ORTE_SUCCESS;
     }
     const struct standing_node *nodes = submitter_nodes(hnp->submitter, &count);
-    uint32_t *slots = calloc(count, sizeof(*slots));
-    for (uint32_t i = 0; i < count && slots; i++) {
+    uint32_t *ranks = count_ranks(plan), *slots = calloc(count, sizeof(*slots));
+    for (uint32_t i = 0; i < count && ranks && slots; i++) {
         const struct map_node *node = job_plan_find(plan, nodes[i].name);
-        for (uint32_t rank = 0; node && rank < plan->rank_count; rank++) {
-            slots[i] += &plan->nodes[plan->node_of[rank]] == node;
-        }
+        slots[i] = node ? ranks[node - plan->nodes] : 0;
     }
-    bool taken = slots && submitter_take(hnp->submitter, slots);
+    bool taken = ranks && slots && submitter_take(hnp->submitter, slots);
+    free(ranks);
     free(slots);
     return taken ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
