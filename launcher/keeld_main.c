@@ -2,7 +2,6 @@
 
 #include <launcher/keeld_main.h>
 
-#include <base/data/bytes.h>
 #include <base/data/clock.h>
 #include <base/host/hostname.h>
 #include <base/net/sock.h>
@@ -28,7 +27,6 @@
 #include <wireup/proto.h>
 
 #define INPUT_WAIT_US 30000000u
-#define PIPE_BYTES 65536u
 #define SPARE_NAME "keel-spare" /* until it has a job */
 #define LAST_REPORT_US 50000u   /* for a report to leave, when a signal ends this process */
 /* A keelrun that ends has given the reason, and ends its daemons by SIGTERM. A daemon that has lost
@@ -426,23 +424,56 @@ int keeld_main(void)
     return live(&keeld, status, reason, sizeof(reason));
 }
 
-/* All of standard input: as a spare daemon this waits as long as its standing one lives. NULL: it
- * is empty, and there is no job. */
-static opal_buffer_t *read_hosting(void)
+/* Standard input to its end: as a spare daemon this waits as long as its standing one lives. There
+ * is room for max bytes. */
+static int read_all(uint8_t *data, size_t max, size_t *size)
 {
-    struct bytes text = {0};
     ssize_t got = 1;
-    while (got > 0 && bytes_waiting(&text) <= HOSTING_SIZE_MAX &&
-           bytes_reserve(&text, PIPE_BYTES)) {
-        got = read(STDIN_FILENO, text.data + text.tail, PIPE_BYTES);
-        got = got < 0 && errno == EINTR ? 0 : got;
-        text.tail += got > 0 ? (size_t) got : 0;
+    *size = 0;
+    while (got != 0 && *size < max) {
+        got = read(STDIN_FILENO, data + *size, max - *size);
+        if (got < 0 && errno != EINTR) {
+            return ORTE_ERR_FILE_READ_FAILURE;
+        }
+        *size += got > 0 ? (size_t) got : 0;
     }
-    opal_buffer_t *buffer = got == 0 && bytes_waiting(&text) > 0 ? OBJ_NEW(opal_buffer_t) : NULL;
-    if (!buffer || opal_dss.load(buffer, text.data, (int32_t) text.tail) != OPAL_SUCCESS) {
-        bytes_fini(&text);
+    return got == 0 ? ORTE_SUCCESS : ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+}
+
+/* The job's key is in it. */
+static void release_hosting(opal_buffer_t *buffer)
+{
+    if (buffer && buffer->base_ptr) {
+        crypto_wipe(buffer->base_ptr, buffer->bytes_used);
     }
-    return buffer;
+    if (buffer) {
+        OBJ_RELEASE(buffer);
+    }
+}
+
+/* NULL: nothing was said, and there is no job. The memory never moves: it would leave the key
+ * behind. */
+static int read_hosting(opal_buffer_t **out)
+{
+    size_t size = 0;
+    uint8_t *data = malloc(HOSTING_SIZE_MAX + 1u);
+    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
+    int status =
+        data && buffer ? read_all(data, HOSTING_SIZE_MAX + 1u, &size) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS && size > 0) {
+        status = opal_dss.load(buffer, data, (int32_t) size);
+        data = status == OPAL_SUCCESS ? NULL : data;
+    }
+    if (data) {
+        crypto_wipe(data, size);
+        free(data);
+    }
+    if (status != ORTE_SUCCESS || size == 0) {
+        release_hosting(buffer);
+        buffer = NULL;
+    }
+    *out = buffer;
+    return status;
 }
 
 /* This process is the submitter's now. */
@@ -473,12 +504,15 @@ int keeld_spare_main(void)
     if (!open_keeld(&keeld)) {
         return EXIT_RUNTIME;
     }
-    opal_buffer_t *buffer = read_hosting();
-    if (!buffer) {
+    opal_buffer_t *buffer;
+    int status = read_hosting(&buffer);
+    if (status == ORTE_SUCCESS && !buffer) {
         close_all(&keeld);
         return 0;
     }
-    int status = take_hosting(&keeld, buffer, reason, sizeof(reason));
-    OBJ_RELEASE(buffer);
+    if (status == ORTE_SUCCESS) {
+        status = take_hosting(&keeld, buffer, reason, sizeof(reason));
+    }
+    release_hosting(buffer);
     return live(&keeld, status, reason, sizeof(reason));
 }
