@@ -42,7 +42,7 @@ struct hosts {
     struct list all;
     struct hosted *spare; /* of them: started, and waits for a job; NULL: none */
     struct loop_timer spare_timer;
-    uint32_t last; /* the number of the last one */
+    uint32_t last_number;
 };
 
 static struct hosted *find(const struct hosts *hosts, uint32_t id)
@@ -63,9 +63,9 @@ static struct hosted *find(const struct hosts *hosts, uint32_t id)
 static uint32_t new_id(struct hosts *hosts)
 {
     do {
-        hosts->last = (hosts->last + 1) & ~HOSTED_FIRST;
-    } while (find(hosts, HOSTED_FIRST | hosts->last));
-    return HOSTED_FIRST | hosts->last;
+        hosts->last_number = (hosts->last_number + 1) & ~HOSTED_FIRST;
+    } while (find(hosts, HOSTED_FIRST | hosts->last_number));
+    return HOSTED_FIRST | hosts->last_number;
 }
 
 static void close_input(struct hosted *hosted)
@@ -112,7 +112,7 @@ static void timer_fired(struct loop_timer *timer)
 
 /* --- one --- */
 
-/* A fork of the shepherd, which calls what is said to shepherd_start_with. */
+/* A fork of the shepherd, which runs keeld_spare_main (keeld_main.c). */
 static void run(struct hosted *hosted)
 {
     struct shepherd *shepherd = hosted->hosts->daemon->shepherd;

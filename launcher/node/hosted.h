@@ -1,7 +1,8 @@
 /* Daemons of other jobs, which a standing daemon starts on its node: its HNP says which
  * (ORDER_HOST), and when their job is over (ORDER_UNHOST); it is told what they write to their
  * standard error and how they end (REPORT_HOSTED, REPORT_UNHOSTED). A job's daemons end by
- * themselves with their job; those that do not are killed. On the loop. */
+ * themselves with their job; those that do not are killed. One more is started ahead, for the next
+ * job. On the loop. */
 #ifndef LAUNCHER_NODE_HOSTED_H
 #define LAUNCHER_NODE_HOSTED_H
 

@@ -62,14 +62,14 @@ enum report {
     REPORT_REHOMED,  /* -: the new parent is linked */
     REPORT_SIGNALLED, /* i signal: I got it, and end */
     REPORT_TOPOLOGY,  /* s hash, s topology as text (base/host/topo.h), "": only the hash was asked
-                       * for; s  why there is none */
+                       * for; s why there is none */
     REPORT_UNSTARTED, /* u vpid, s why: this daemon, which I was to start, does not run */
     REPORT_STATES,    /* u number of the order, u my pid, u count, count x (u rank, u pid, q ms in
                        * which it has not moved on, s what it does, q ms since its start, q ms of
                        * processor time, q bytes of memory, b counters): my ranks that have
                        * not ended */
     REPORT_STACK,     /* u number, STACK_OF_CRASH: the rank crashes; u rank, s why there is none, u
-                       * threads, threads x (c first, s     frames as in struct stack) */
+                       * threads, threads x (c first, s frames as in struct stack) */
     REPORT_GROWN,     /* u daemons, s contact: I know that there are so many */
     REPORT_TRACED,    /* u number, s why no rank was looked at, or "": all stacks were reported */
     REPORT_HOSTED,    /* q job, s line: a daemon that I started for that job says it */
