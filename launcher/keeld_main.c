@@ -43,6 +43,7 @@ struct keeld {
     struct loop_timer end_timer, order_timer;
     struct loop_io agent_io; /* standard error, until the link to the HNP is the lifeline */
     char *complaint;         /* owned: the line to write if no signal comes */
+    char **env;              /* owned, the submitter's: until setenv copies it, this is environ */
     bool parent_linked;
     int exit_code;
 };
@@ -359,6 +360,9 @@ static void close_all(struct keeld *keeld)
     }
     loop_destroy(keeld->loop);
     free(keeld->complaint);
+    if (keeld->env != environ) {
+        free(keeld->env); /* its strings are in the copy */
+    }
     home_fini(&keeld->home);
 }
 
@@ -488,8 +492,8 @@ static int take_hosting(struct keeld *keeld, opal_buffer_t *buffer, char *reason
     prctl(PR_SET_NAME, "keeld");
     umask((mode_t) hosting.mask);
     shepherd_umask(keeld->shepherd, (mode_t) hosting.mask);
-    environ = hosting.env;
-    hosting.env = NULL; /* it is used to the end of this process */
+    environ = keeld->env = hosting.env;
+    hosting.env = NULL;
     status =
         home_parse(&keeld->home, (const char *) hosting.text, hosting.size, reason, reason_size);
     hosting_fini(&hosting);
