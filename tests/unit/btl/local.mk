@@ -70,7 +70,8 @@ tests_unit_btl_peers_test_peer_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/sessions/test-session tests/unit/btl/peers/test-peer-sim
 tests_unit_btl_sessions_test_session_SOURCES = tests/unit/btl/sessions/test-session.c
 tests_unit_btl_sessions_test_session_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-tests_unit_btl_peers_test_peer_sim_SOURCES = tests/unit/btl/peers/test-peer-sim.c tests/lib/sim/peers.h tests/lib/sim/peers.c
+tests_unit_btl_peers_test_peer_sim_SOURCES = tests/unit/btl/peers/test-peer-sim.c tests/lib/sim/peers.h \
+	tests/lib/sim/peers.c tests/lib/sim/peers_state.h tests/lib/sim/peers_transport.c
 tests_unit_btl_peers_test_peer_sim_LDADD = tests/lib/libsim.la tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/test-udgram-wire
 tests_unit_btl_test_udgram_wire_SOURCES = tests/unit/btl/test-udgram-wire.c $(UDGRAM)
