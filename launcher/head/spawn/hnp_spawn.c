@@ -119,11 +119,12 @@ static int read_programs(opal_buffer_t *buffer, struct spawn_request *request, u
     codec_array(&codec, &request->programs, &spawned->app_count, count, sizeof(*request->programs));
     codec_array(&codec, &spawned->apps, &spawned->app_count, count, sizeof(*spawned->apps));
     for (uint32_t i = 0; i < count && codec_goes_on(&codec); i++) {
-        struct spawn_program *program = &request->programs[i];
-        launch_app_code(&codec, &spawned->apps[i]);
-        codec_u32(&codec, &program->count, UINT32_MAX);
-        codec_strings(&codec, &program->info);
-        *ranks += program->count;
+        struct spawn_wish wish = {0};
+        spawn_wish_code(&codec, &wish);
+        spawned->apps[i] = wish.app;
+        request->programs[i].count = wish.count;
+        request->programs[i].info = wish.info;
+        *ranks += wish.count;
     }
     return codec.status;
 }
