@@ -105,6 +105,19 @@ like "counters: JSON" "$work/out" \
 run_limited 20 "$keelrun" -n 2 "$perf" --btl sm --iterations 3 --size 8 --test am_lat
 is "counters: only where asked for" 0 "$(grep -c '^module' "$work/out")"
 
+# Messages by tag over several rails, of which one alone would leave out the other.
+several="sm,tcp"
+if grep -qx '#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h" && [ -z "$sanitize" ]; then
+    several="sm,tcp tcp,usnic"
+fi
+for rails in $several; do
+    run_limited 20 "$keelrun" -n 2 --mca btl_usnic_if_include lo "$perf" --rails "$rails" \
+        --iterations 3 --size 1m --test tag_lat,tag_rate,tag_bw,put_lat
+    is "rails $rails: measures" "0 4" "$code $(figures)"
+    like "rails $rails: messages by tag go over both" "$work/out" "^# tag_bw over $rails: "
+    like "rails $rails: the first alone puts" "$work/out" "^# put_lat over ${rails%,*}: "
+done
+
 # The rank that answers is not needed by single copies: several sizes go by before it looks again.
 # shellcheck disable=SC2016 # for the ranks' shell
 start "$keelrun" -n 2 sh -c 'echo $$ >"$1/rank.$KEEL_RANK"; shift; exec "$@"' sh "$work" \
@@ -143,7 +156,12 @@ refuses "any messages among others" 2 '^keel-perf: --any would take' --any --une
 refuses "no time" 2 '^keel-perf: --time does not take nan' --time nan
 refuses "a word too many" 2 '^keel-perf: what is sm' sm
 refuses "no such option" 2 'unrecognized option' --fast
-refuses "no such module" 1 'nosuch' --btl nosuch --size 8
+refuses "no such module" 1 'no component "nosuch"; there are self, sm' --rails tcp,nosuch --size 8
+refuses "a module named twice" 1 'tcp stands there twice' --rails tcp,tcp --size 8
+refuses "a rail that does not reach" 1 'keel-perf: no rail self to rank 1; there is tcp$' \
+    --rails tcp,self --size 8
+refuses "no module's name" 2 '^keel-perf: --rails does not take tcp,,sm' --rails tcp,,sm
+refuses "several modules for --btl" 2 '^keel-perf: --btl does not take tcp,sm' --btl tcp,sm
 refuses "a picture in a folder that is not there" 1 \
     "cannot write $work/none/plot.svg: No such file" --size 8 --test am_lat --time 60 \
     --plot "$work/none/plot.svg"

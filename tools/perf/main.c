@@ -119,7 +119,7 @@ static int lead(struct pair *pair, const struct options *options)
 {
     struct place places[2];
     struct results results = {.count = 0};
-    struct report report = {.out = stdout, .json = options->json};
+    struct report report = {.out = stdout, .json = options->json, .rails = options->rails};
     size_t place_count = learn_places(places);
     FILE *picture = NULL;
     if (options->plot && !(picture = fopen(options->plot, "we"))) { /* not after minutes of work */
@@ -171,7 +171,7 @@ static int run(const struct options *options)
     place_pin(&place);
     place_describe(&place);
     check(keel_modex_send(place_key, &place, sizeof(place)), "where this rank is");
-    if (!pair_open(&pair, rank <= 1, options->btl, capacity, why, sizeof(why))) {
+    if (!pair_open(&pair, rank <= 1, options->rails, capacity, why, sizeof(why))) {
         keel_abort(1, "keel-perf: %s", why);
     }
     if (rank == 0) {
@@ -187,6 +187,26 @@ static int run(const struct options *options)
     return exit_code;
 }
 
+/* These modules, and none beside them but self. Several are of one class, so that the best of them
+ * does not leave out the others. */
+static void open_rails(const char *rails)
+{
+    char names[256], components[256] = "self", parameter[288], *rest = names;
+    bool several = strchr(rails, ',');
+    snprintf(names, sizeof(names), "%s", rails);
+    for (char *name; (name = strsep(&rest, ","));) {
+        size_t used = strlen(components);
+        if (strcmp(name, "self") != 0) {
+            snprintf(components + used, sizeof(components) - used, ",%s", name);
+        }
+        if (several && strcmp(name, "self") != 0) {
+            snprintf(parameter, sizeof(parameter), "KEEL_MCA_btl_%s_exclusivity", name);
+            setenv(parameter, "65535", 1);
+        }
+    }
+    setenv("KEEL_MCA_btl", components, 1);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -197,11 +217,8 @@ int main(int argc, char **argv)
         options_free(&options);
         return asked < 0 && loud ? 2 : 0;
     }
-    char components[128];
-    if (options.btl) { /* the module must be open, and nothing better beside it */
-        const char *beside = strcmp(options.btl, "self") == 0 ? "" : "self,";
-        snprintf(components, sizeof(components), "%s%s", beside, options.btl);
-        setenv("KEEL_MCA_btl", components, 1);
+    if (options.rails) {
+        open_rails(options.rails);
     }
     /* It polls, unless it was asked not to, and then counts without atomics. */
     setenv("KEEL_MCA_enable_progress_threads", options.progress_thread ? "1" : "0", 1);

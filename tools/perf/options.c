@@ -16,7 +16,8 @@ static void print_help(void)
 {
     printf("Usage: keelrun -n 2 keel-perf [OPTION]...\n"
            "Measures the data plane between ranks 0 and 1. See keel-perf(1).\n\n"
-           "  --btl NAME             over this module (self, sm, tcp, ...); default: the best one\n"
+           "  --rails NAME[,NAME...] over these modules (self, sm, tcp, ...); default: the best\n"
+           "  --btl NAME             the same with one name\n"
            "  --test NAME[,NAME...]  default: all\n"
            "  --size FIRST[:LAST]    bytes (k and m may follow), doubled on the way; default 8:4m\n"
            "  --window N             operations under way in a stream; default 64\n"
@@ -140,9 +141,14 @@ static bool read_seconds(const char *text, double *seconds)
     return true;
 }
 
-static bool read_btl(const char *text)
+/* A module's name, or several with commas. Which there are is known when they are opened. */
+static bool read_rails(const char *text, bool several)
 {
-    return *text && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    if (length > 0 && several && text[length] == ',') {
+        return read_rails(text + length + 1, several);
+    }
+    return length > 0 && !text[length];
 }
 
 static bool take_option(struct options *options, int option, const char *value)
@@ -151,8 +157,9 @@ static bool take_option(struct options *options, int option, const char *value)
     const char *end;
     switch (option) {
     case 'b':
-        options->btl = value;
-        return read_btl(value);
+    case 'l':
+        options->rails = value;
+        return read_rails(value, option == 'l');
     case 't':
         return read_tests(options, value);
     case 's':
@@ -191,6 +198,7 @@ static bool take_option(struct options *options, int option, const char *value)
 }
 
 static const struct option table[] = {
+    {"rails", required_argument, NULL, 'l'},
     {"btl", required_argument, NULL, 'b'},
     {"test", required_argument, NULL, 't'},
     {"size", required_argument, NULL, 's'},

@@ -9,7 +9,7 @@
 struct perf_test;
 
 struct options {
-    const char *btl;                /* borrowed; NULL: the best rail */
+    const char *rails;              /* borrowed: modules' names, with commas; NULL: the best */
     const struct perf_test **tests; /* owned: test_count of them */
     size_t test_count;
     size_t first_size, last_size; /* bytes; doubled from one to the next */

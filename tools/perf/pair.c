@@ -264,24 +264,47 @@ int pair_end(struct pair *pair)
 
 /* --- opening --- */
 
-static const struct keel_rail *choose_rail(const orte_process_name_t *peer, const char *btl,
-                                           char *why, size_t why_size)
+static const char *name_of(const struct keel_rail *rail)
 {
-    size_t count, used = 0;
-    const struct keel_rail *rails = keel_rails(peer, &count);
+    return rail->btl->btl_component->btl_version.mca_component_name;
+}
+
+/* Of the module whose name has this length; an empty name is anyone's. NULL: there is none. */
+static const struct keel_rail *find_rail(const struct keel_rail *rails, size_t count,
+                                         const char *name, size_t length)
+{
     for (size_t i = 0; i < count; i++) {
-        if (!btl || strcmp(rails[i].btl->btl_component->btl_version.mca_component_name, btl) == 0) {
+        const char *found = name_of(&rails[i]);
+        if (length == 0 || (strlen(found) == length && strncmp(found, name, length) == 0)) {
             return &rails[i];
         }
     }
-    used = (size_t) snprintf(why, why_size, "no rail %s to rank %u; there is", btl ? btl : "",
-                             peer->vpid);
-    for (size_t i = 0; i < count && used < why_size; i++) {
-        used += (size_t) snprintf(why + used, why_size - used, " %s",
-                                  rails[i].btl->btl_component->btl_version.mca_component_name);
+    return NULL;
+}
+
+/* The first that is named, when all are there. */
+static const struct keel_rail *choose_rail(const orte_process_name_t *peer, const char *names,
+                                           char *why, size_t why_size)
+{
+    size_t count, length, used;
+    const struct keel_rail *rails = keel_rails(peer, &count), *first = NULL, *found;
+    const char *name = names ? names : "";
+    for (;;) {
+        length = strcspn(name, ",");
+        found = find_rail(rails, count, name, length);
+        first = first ? first : found;
+        if (!found || !name[length]) {
+            break;
+        }
+        name += length + 1;
     }
-    if (count == 0 && used < why_size) {
-        snprintf(why + used, why_size - used, " none");
+    if (found) {
+        return first;
+    }
+    used = (size_t) snprintf(why, why_size, "no rail %.*s to rank %u; there is%s", (int) length,
+                             name, peer->vpid, count == 0 ? " none" : "");
+    for (size_t i = 0; i < count && used < why_size; i++) {
+        used += (size_t) snprintf(why + used, why_size - used, " %s", name_of(&rails[i]));
     }
     return NULL;
 }
@@ -343,10 +366,10 @@ static int learn_memory(struct pair *pair, const orte_process_name_t *peer)
     return size == sizeof(*card) ? ORTE_SUCCESS : ORTE_ERR_BAD_PARAM;
 }
 
-static bool open_rail(struct pair *pair, const orte_process_name_t *peer, const char *btl,
+static bool open_rail(struct pair *pair, const orte_process_name_t *peer, const char *names,
                       size_t capacity, char *why, size_t why_size)
 {
-    const struct keel_rail *rail = choose_rail(peer, btl, why, why_size);
+    const struct keel_rail *rail = choose_rail(peer, names, why, why_size);
     if (!rail) {
         return false;
     }
@@ -362,14 +385,14 @@ static bool open_rail(struct pair *pair, const orte_process_name_t *peer, const 
     return open_memory(pair, capacity, why, why_size);
 }
 
-bool pair_open(struct pair *pair, bool takes_part, const char *btl, size_t capacity, char *why,
+bool pair_open(struct pair *pair, bool takes_part, const char *names, size_t capacity, char *why,
                size_t why_size)
 {
     const orte_process_name_t *me = keel_my_name();
     orte_process_name_t peer = {me->jobid, keel_job_size() > 1 ? 1 - (me->vpid & 1) : 0};
     int status = ORTE_SUCCESS;
     if (takes_part) {
-        if (!open_rail(pair, &peer, btl, capacity, why, why_size)) {
+        if (!open_rail(pair, &peer, names, capacity, why, why_size)) {
             return false;
         }
         status = publish_memory(pair);

@@ -40,10 +40,11 @@ struct pair {
     int status;         /* the first error of a callback */
 };
 
-/* Chooses the rail to the other rank (btl: a component's name, or NULL), registers memory, and
- * exchanges handles. Blocks in the job's fence: every rank calls it, those without a pair with
- * takes_part false. False, with the reason in why: no such rail, or no memory. */
-bool pair_open(struct pair *pair, bool takes_part, const char *btl, size_t capacity, char *why,
+/* Takes the first of the rails to the other rank that are named (modules' names, with commas; NULL:
+ * the best one), registers memory, and exchanges handles. Blocks in the job's fence: every rank
+ * calls it, those without a pair with takes_part false. False, with the reason in why: one of the
+ * rails is not there, or no memory. */
+bool pair_open(struct pair *pair, bool takes_part, const char *names, size_t capacity, char *why,
                size_t why_size);
 void pair_close(struct pair *pair);
 

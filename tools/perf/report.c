@@ -63,10 +63,15 @@ void report_begin(struct report *report, const struct pair *pair, const struct p
     fflush(report->out);
 }
 
+static const char *over(const struct report *report, const struct perf_test *test)
+{
+    return test->all_rails && report->rails ? report->rails : report->btl;
+}
+
 static void put_heading(struct report *report, const struct perf_test *test)
 {
     if (report->shown != test) {
-        fprintf(report->out, "\n# %s over %s: %s\n", test->name, report->btl, test->what);
+        fprintf(report->out, "\n# %s over %s: %s\n", test->name, over(report, test), test->what);
         fprintf(report->out, "#%9s %12s %10s %10s %10s %12s %14s\n", "bytes", "iterations",
                 "min us", "median us", "p99 us", "MB/s", "messages/s");
     }
@@ -85,7 +90,7 @@ static void put_json_result(struct report *report, const struct result *result)
     FILE *out = report->out;
     char p99[32], cpu[32];
     fputs(report->count++ ? ",\n{" : "\n{", out);
-    json_member(out, "btl", report->btl, ",");
+    json_member(out, "btl", over(report, result->test), ",");
     json_member(out, "test", result->test->name, ",");
     fprintf(out,
             "\"size\":%zu,\"iterations\":%" PRIu64
@@ -113,7 +118,7 @@ void report_result(struct report *report, const struct result *result)
 
 void report_refusal(struct report *report, const struct perf_test *test, const char *why)
 {
-    fprintf(stderr, "keel-perf: %s over %s is left out: %s\n", test->name, report->btl, why);
+    fprintf(stderr, "keel-perf: %s over %s is left out: %s\n", test->name, over(report, test), why);
 }
 
 enum { COUNTERS_MOST = 64 };

@@ -9,7 +9,8 @@
 struct report {
     FILE *out; /* borrowed */
     bool json;
-    const char *btl;               /* borrowed */
+    const char *rails;             /* borrowed; that were asked for; NULL: the best */
+    const char *btl;               /* borrowed; the module that tests but those by tag measure */
     const struct perf_test *shown; /* the test whose heading is on the table */
     size_t count;
 };

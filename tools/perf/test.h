@@ -16,6 +16,7 @@ struct perf_test {
     unsigned trips;    /* how often an operation crosses from one end to the other: 2 for there and
                           back, whose half is reported */
     size_t fixed_size; /* bytes; 0: any size */
+    bool all_rails;    /* goes over all that are named, not the first alone */
     bool asleep;       /* needs pairs that sleep; the others need such that poll */
     /* Why this rail cannot, or NULL. */
     const char *(*refusal)(const struct pair *pair);
