@@ -1,7 +1,9 @@
 # btl/usnic: the rail over datagrams.
 
-# The engine: pure, and built everywhere.
-libbtl_la_SOURCES += btl/usnic/engine/wire.h btl/usnic/engine/wire.c btl/usnic/engine/rtt.h btl/usnic/engine/rtt.c \
+# The engine and the bytes of the wire: pure, and built everywhere.
+libbtl_la_SOURCES += btl/usnic/wire/packet.h btl/usnic/wire/packet.c btl/usnic/wire/card.h btl/usnic/wire/card.c \
+	btl/usnic/wire/frame.h btl/usnic/wire/frame.c \
+	btl/usnic/engine/rtt.h btl/usnic/engine/rtt.c btl/usnic/engine/check.h btl/usnic/engine/check.c \
 	btl/usnic/engine/window.h btl/usnic/engine/window.c btl/usnic/engine/order.h btl/usnic/engine/order.c \
 	btl/usnic/engine/rate.h btl/usnic/engine/rate.c btl/usnic/engine/pack.h btl/usnic/engine/pack.c \
 	btl/usnic/engine/flow.h btl/usnic/engine/flow.c btl/usnic/engine/engine.h btl/usnic/engine/engine.c \
@@ -12,12 +14,11 @@ EXTRA_DIST += btl/usnic/README.md
 # The module: over libfabric.
 if HAVE_FABRIC
 libbtl_la_SOURCES += btl/usnic/usnic.h btl/usnic/usnic_component.c btl/usnic/usnic_module.c btl/usnic/usnic_process.c \
-	btl/usnic/usnic_port.h btl/usnic/usnic_port.c btl/usnic/usnic_peer.h btl/usnic/usnic_peer.c \
+	btl/usnic/port/port.h btl/usnic/port/port.c btl/usnic/usnic_peer.h btl/usnic/usnic_peer.c \
 	btl/usnic/usnic_control.h btl/usnic/usnic_control.c btl/usnic/usnic_path.h btl/usnic/usnic_path.c \
 	btl/usnic/usnic_send.h btl/usnic/usnic_send.c btl/usnic/usnic_receive.h btl/usnic/usnic_receive.c \
 	btl/usnic/usnic_faults.h btl/usnic/usnic_faults.c btl/usnic/usnic_ext.c
 else
 libbtl_la_SOURCES += btl/usnic/usnic_absent.c
 endif
-libbtl_la_SOURCES += btl/usnic/usnic_card.h btl/usnic/usnic_card.c btl/usnic/usnic_check.h btl/usnic/usnic_check.c
 transport_points += btl/usnic/fault_points.inc

@@ -9,9 +9,9 @@
 #include <btl/emulation/rdma_am.h>
 #include <btl/modules/module.h>
 #include <btl/sessions/hello.h>
+#include <btl/usnic/engine/check.h>
 #include <btl/usnic/engine/engine.h>
-#include <btl/usnic/usnic_check.h>
-#include <btl/usnic/usnic_port.h>
+#include <btl/usnic/port/port.h>
 
 enum {
     USNIC_SMALL_PAYLOAD = 4096, /* of the small descriptors */

@@ -1,4 +1,4 @@
-/* The path to each peer: what the checker (usnic_check.h) finds, and what becomes of it. A session
+/* The path to each peer: what the checker (engine/check.h) finds, and what becomes of it. A session
  * begins with small packets, whose size is raised as larger ones have been answered. */
 #ifndef BTL_USNIC_PATH_H
 #define BTL_USNIC_PATH_H

@@ -29,7 +29,9 @@ room base keel base
 room oob keel base oob
 room rml keel base oob rml
 room btl keel base btl
-room btl/usnic/engine keel base btl/usnic/engine
+room btl/usnic/wire keel base btl/sessions btl/peers/netcard.h btl/usnic/wire
+room btl/usnic/engine keel base btl/usnic/wire/packet.h btl/usnic/engine
+room btl/usnic/port keel base btl/fabric btl/usnic/wire btl/usnic/port
 room btl/sm/segment keel base btl/sm/segment
 room btl/tcp/wire keel base btl/memory/region.h btl/peers/netcard.h btl/tcp/wire
 room btl/ofi/wire keel base btl/sessions btl/ofi/wire

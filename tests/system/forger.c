@@ -9,7 +9,7 @@
 
 #include <arpa/inet.h>
 #include <base/data/crc32c.h>
-#include <btl/usnic/engine/wire.h>
+#include <btl/usnic/wire/packet.h>
 #include <linux/if_ether.h>
 #include <net/if.h>
 #include <netinet/ip.h>

@@ -4,7 +4,7 @@
 #define BTL_USNIC_ORDER_H
 
 #include <base/data/reorder.h>
-#include <btl/usnic/engine/wire.h>
+#include <btl/usnic/wire/packet.h>
 
 /* A receive buffer with a packet; a part of the port's own record of it. */
 struct usnic_packet {

@@ -4,7 +4,7 @@
 #define BTL_USNIC_PACK_H
 
 #include <base/data/list.h>
-#include <btl/usnic/engine/wire.h>
+#include <btl/usnic/wire/packet.h>
 #include <keel/btl.h>
 
 /* A message that waits to be sent; a part of the caller's record of it. */

@@ -2,7 +2,7 @@
 
 #include <base/data/least.h>
 #include <btl/usnic/engine/rate.h>
-#include <btl/usnic/engine/wire.h>
+#include <btl/usnic/wire/packet.h>
 
 enum {
     FIRST_PACKETS = 32, /* the window at the beginning */

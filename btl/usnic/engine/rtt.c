@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <btl/usnic/engine/rtt.h>
-#include <btl/usnic/engine/wire.h>
+#include <btl/usnic/wire/packet.h>
 
 #define US USNIC_STAMPS_PER_US
 

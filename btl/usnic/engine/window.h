@@ -8,7 +8,7 @@
 #define BTL_USNIC_WINDOW_H
 
 #include <base/data/list.h>
-#include <btl/usnic/engine/wire.h>
+#include <btl/usnic/wire/packet.h>
 
 enum { USNIC_WINDOW_PACKETS = 4096 };
 

@@ -47,8 +47,7 @@ include $(srcdir)/tests/unit/btl/sm/local.mk
 include $(srcdir)/tests/unit/btl/tcp/local.mk
 include $(srcdir)/tests/unit/btl/check/local.mk
 include $(srcdir)/tests/unit/btl/ofi/local.mk
-include $(srcdir)/tests/unit/btl/usnic.mk
-include $(srcdir)/tests/unit/btl/usnic-module.mk
+include $(srcdir)/tests/unit/btl/usnic/local.mk
 check_PROGRAMS += tests/unit/btl/framework/test-stats
 tests_unit_btl_framework_test_stats_SOURCES = tests/unit/btl/framework/test-stats.c
 tests_unit_btl_framework_test_stats_LDADD = tests/lib/libunit.la libbtl.la libbase.la

@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <base/data/crc32c.h>
-#include <btl/usnic/engine/wire.h>
+#include <btl/usnic/wire/packet.h>
 
 enum { FLAGS_AT = 38, WAITED_AT = 39, CRC_AT = 40 };
 

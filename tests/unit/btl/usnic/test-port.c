@@ -1,7 +1,7 @@
 /* A device as libfabric has it, on the loopback interface: packets go and come, both sockets, kept
  * buffers, a restart. */
 #include <base/data/clock.h>
-#include <btl/usnic/usnic_port.h>
+#include <btl/usnic/port/port.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <tests/lib/unit.h>

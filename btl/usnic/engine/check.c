@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <btl/usnic/usnic_check.h>
+#include <btl/usnic/engine/check.h>
 
 enum {
     FIRST_US = 2000,      /* the least pause; then twice as long each time, */

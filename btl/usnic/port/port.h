@@ -9,7 +9,7 @@
 
 #include <base/data/pool.h>
 #include <btl/fabric/fabric_receive.h>
-#include <btl/usnic/usnic_card.h>
+#include <btl/usnic/wire/card.h>
 
 enum usnic_socket { USNIC_SOCKET_DATA, USNIC_SOCKET_PRIORITY, USNIC_SOCKETS };
 

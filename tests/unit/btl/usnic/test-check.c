@@ -1,5 +1,5 @@
 /* The path checker, over paths of all kinds, in virtual time. */
-#include <btl/usnic/usnic_check.h>
+#include <btl/usnic/engine/check.h>
 #include <stdlib.h>
 #include <tests/lib/unit.h>
 

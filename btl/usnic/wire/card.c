@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <base/data/le.h>
-#include <btl/usnic/usnic_card.h>
+#include <btl/usnic/wire/card.h>
 #include <netinet/in.h>
 
 enum { CARD_HEAD = 16, CARD_ENTRY = 8 };

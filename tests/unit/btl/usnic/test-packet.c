@@ -1,6 +1,6 @@
 /* The packets of usnic: golden bytes, and what is refused. */
 #include <btl/usnic/engine/pack.h>
-#include <btl/usnic/engine/wire.h>
+#include <btl/usnic/wire/packet.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 
@@ -167,4 +167,4 @@ START_TEST(records_beyond_the_end_are_refused)
 }
 END_TEST
 
-UNIT_MAIN("usnic-wire")
+UNIT_MAIN("usnic-packet")

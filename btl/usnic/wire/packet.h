@@ -8,8 +8,8 @@
  *   range    offset 2, count 2: so many packets from ack + offset have been received
  *
  * The first byte of a packet is below 0xe0; others are the handshake's and the path checker's. */
-#ifndef BTL_USNIC_WIRE_H
-#define BTL_USNIC_WIRE_H
+#ifndef BTL_USNIC_PACKET_H
+#define BTL_USNIC_PACKET_H
 
 #include <base/data/le.h>
 #include <keel/types.h>

@@ -2,7 +2,7 @@
 
 #include <base/settings/log.h>
 #include <btl/fabric/fabric_mr.h>
-#include <btl/usnic/usnic_port.h>
+#include <btl/usnic/port/port.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,18 @@
-# tests of btl/usnic's engine
-check_PROGRAMS += tests/unit/btl/usnic/test-wire tests/unit/btl/usnic/test-window \
+# tests of btl/usnic: the bytes of its wire
+check_PROGRAMS += tests/unit/btl/usnic/test-packet tests/unit/btl/usnic/test-card tests/unit/btl/usnic/test-frame
+tests_unit_btl_usnic_test_packet_SOURCES = tests/unit/btl/usnic/test-packet.c
+tests_unit_btl_usnic_test_packet_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_usnic_test_card_SOURCES = tests/unit/btl/usnic/test-card.c tests/unit/btl/peers/netcard.h
+tests_unit_btl_usnic_test_card_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_usnic_test_frame_SOURCES = tests/unit/btl/usnic/test-frame.c
+tests_unit_btl_usnic_test_frame_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+# The engine.
+check_PROGRAMS += tests/unit/btl/usnic/test-check tests/unit/btl/usnic/test-window \
 	tests/unit/btl/usnic/test-take
+tests_unit_btl_usnic_test_check_SOURCES = tests/unit/btl/usnic/test-check.c
+tests_unit_btl_usnic_test_check_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_take_SOURCES = tests/unit/btl/usnic/test-take.c
 tests_unit_btl_usnic_test_take_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-tests_unit_btl_usnic_test_wire_SOURCES = tests/unit/btl/usnic/test-wire.c
-tests_unit_btl_usnic_test_wire_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_window_SOURCES = tests/unit/btl/usnic/test-window.c
 tests_unit_btl_usnic_test_window_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 # The simulation, and what a test of it takes out of production.
@@ -24,3 +32,11 @@ tests_unit_btl_usnic_test_rate_LDADD = tests/lib/libsim.la tests/lib/libunit.la 
 check_PROGRAMS += tests/unit/btl/usnic/test-many
 tests_unit_btl_usnic_test_many_SOURCES = tests/unit/btl/usnic/test-many.c
 tests_unit_btl_usnic_test_many_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+# The module.
+if HAVE_FABRIC
+check_PROGRAMS += tests/unit/btl/usnic/test-module tests/unit/btl/usnic/test-port
+tests_unit_btl_usnic_test_module_SOURCES = tests/unit/btl/usnic/test-module.c
+tests_unit_btl_usnic_test_module_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_usnic_test_port_SOURCES = tests/unit/btl/usnic/test-port.c
+tests_unit_btl_usnic_test_port_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+endif
