@@ -31,6 +31,7 @@ struct bench {
     struct rounds rounds;
     const char *only; /* a part of a metric's name; NULL: all */
     bool quick;       /* only sizes of gates */
+    unsigned each;    /* rounds of gates' sizes, and after them of the others */
     double seconds;   /* of one measurement */
     int minutes;      /* after which no run begins */
     time_t deadline;
@@ -246,7 +247,8 @@ static bool is_shown(const struct bench *bench, enum metric_id id)
     return any;
 }
 
-/* Another one begins each round, and each second round goes the other way. */
+/* Another one begins each round, and each second round goes the other way. The sizes of gates have
+ * all their rounds before any other size, for which there may be no time. */
 static void run_round(void *arg, unsigned round)
 {
     struct bench *bench = arg;
@@ -254,14 +256,16 @@ static void run_round(void *arg, unsigned round)
         unsigned turn = round % 2 ? PROBES * SIZES - 1 - i : i;
         unsigned index = (turn + 61 * (round / 2)) % (PROBES * SIZES);
         const struct probe *probe = &probes[index % PROBES];
-        if (!is_wanted(bench, probe, sizes[index / PROBES])) {
+        size_t bytes = sizes[index / PROBES];
+        if (!is_wanted(bench, probe, bytes) ||
+            is_of_gate(probe->metric, bytes) != (round < bench->each)) {
             continue;
         }
         if (time(NULL) >= bench->deadline) {
             bench->stopped = true;
             return;
         }
-        measure(bench, probe, sizes[index / PROBES], &bench->cells[index % PROBES][index / PROBES]);
+        measure(bench, probe, bytes, &bench->cells[index % PROBES][index / PROBES]);
     }
 }
 
@@ -356,20 +360,20 @@ static bool judge(struct bench *bench, const struct gate *gate)
     }
     struct cell *ours = &bench->cells[mine][size], *others = &bench->cells[theirs][size];
     double figure = series_median(&ours->figures), other = series_median(&others->figures);
-    bool less = kinds[kind].less_is_more, margin = figure - other <= gate->margin_us;
-    bool met = less ? figure <= gate->factor * other || (gate->margin_us > 0 && margin)
-                    : figure >= gate->factor * other;
+    bool less = kinds[kind].less_is_more;
+    double bound = gate->factor * other, wide = other + gate->margin_us;
+    bool met = less ? figure <= (bound > wide ? bound : wide) : figure >= bound;
     struct machine_noise noise = ours->noise;
     machine_noise_join(&noise, &others->noise);
     bool busy = machine_is_noisy(&noise);
     printf(", %s: ", probes[mine].name);
     print_figure(0, figure);
-    printf(" %s, %.2f x %s, %s %.2f: %s\n", kinds[kind].unit, figure / other, probes[theirs].name,
-           less ? "at most" : "at least", gate->factor,
-           busy            ? "busy"
-           : met           ? "met"
-           : gate->is_goal ? "missed"
-                           : "MISSED");
+    printf(" %s, %.2f x %s, %s %.2f", kinds[kind].unit, figure / other, probes[theirs].name,
+           less ? "at most" : "at least", gate->factor);
+    if (gate->margin_us > 0) {
+        printf(" or %g us more", gate->margin_us);
+    }
+    printf(": %s\n", busy ? "busy" : met ? "met" : gate->is_goal ? "missed" : "MISSED");
     return !gate->is_goal && (busy || !met);
 }
 
@@ -485,7 +489,8 @@ static void look_for_peers(struct bench *bench)
             program = peers[source].built;
         }
         if (bench->missing[source]) {
-            printf("skipped     %s: there is no %s\n", peers[source].name, program);
+            printf("skipped     %s: there is no %s%s\n", peers[source].name, program,
+                   program == peers[source].built ? ", which make bench-programs builds" : "");
         }
     }
 }
@@ -519,6 +524,8 @@ int main(int argc, char **argv)
     run_prepare();
     describe(&bench);
     bench.deadline = time(NULL) + 60 * (time_t) bench.minutes;
+    bench.each = bench.rounds.count;
+    bench.rounds.count *= bench.quick ? 1 : 2;
     rounds_run(&bench.rounds, run_round, &bench);
     return print_table(&bench) > 0;
 }
