@@ -104,8 +104,10 @@ static void limits_set(struct ofi_module *ofi)
     if (ofi->window > 0) {
         ofi->inject = 0; /* only completions tell what has arrived */
     }
-    /* Three pieces: header, the caller's header, user memory. */
-    if (!fabric_wants_local(&ofi->fabric) && info->tx_attr->iov_limit >= 3) {
+    /* Three pieces: header, the caller's header, user memory. A provider that runs in software
+     * may look for the memory once its user was told that the peer has failed, and has it back. */
+    if (!ofi->traits->is_software && !fabric_wants_local(&ofi->fabric) &&
+        info->tx_attr->iov_limit >= 3) {
         super->btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
     }
 }

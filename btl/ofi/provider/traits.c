@@ -28,7 +28,7 @@ static const struct ofi_traits known[] = {
      .window = RXD_WINDOW},
     {.provider = "net", .is_software = true},
     {.provider = "sockets", .is_software = true},
-    {.provider = "ofi_rxd", .window = RXD_WINDOW},
+    {.provider = "ofi_rxd", .is_software = true, .window = RXD_WINDOW},
 };
 
 static bool is_of(const char *provider, const struct ofi_traits *traits)
