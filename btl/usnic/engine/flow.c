@@ -90,7 +90,7 @@ static void leave_lists(struct usnic_engine *engine, struct usnic_flow *flow)
     wheel_stop(&flow->timer.wheel);
     wheel_stop(&flow->ack_timer.wheel);
     flow->clock.timer_us = 0;
-    flow->owed.timer_runs = false;
+    flow->owed.timer_us = 0;
 }
 
 /* What it holds of the engine's: others may need it. */

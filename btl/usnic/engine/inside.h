@@ -51,6 +51,10 @@ int usnic_pump(struct usnic_engine *engine, struct usnic_flow *flow, int most);
 /* Something has been sent or acknowledged: when is something to be done? */
 void usnic_deadline_set(struct usnic_engine *engine, struct usnic_flow *flow);
 void usnic_timer_expired(struct usnic_engine *engine, struct usnic_flow *flow);
+/* Acknowledgements that follow losses are repeated so often: after this time, then after twice as
+ * long each time. */
+enum { USNIC_ACK_REPEATS = 3, USNIC_ACK_REPEAT_US = 1000 };
+void usnic_ack_timer_start(struct usnic_engine *engine, struct usnic_flow *flow, uint64_t delay_us);
 void usnic_ack_timer_expired(struct usnic_engine *engine, struct usnic_flow *flow);
 /* Takes packets for lost that have been overtaken. Returns what they take of a socket's buffer. */
 size_t usnic_lose(struct usnic_engine *engine, struct usnic_flow *flow);

@@ -142,17 +142,19 @@ static void owe_at_once(struct usnic_engine *engine, struct usnic_flow *flow)
     usnic_list_in(&engine->acks, &flow->acks);
 }
 
+/* Packets were lost, and so may the answer be. */
+static void owe_with_repeats(struct usnic_engine *engine, struct usnic_flow *flow)
+{
+    flow->owed.repeats = USNIC_ACK_REPEATS;
+    owe_at_once(engine, flow);
+}
+
 static void owe(struct usnic_engine *engine, struct usnic_flow *flow, size_t charge)
 {
     struct usnic_owed *owed = &flow->owed;
 
     if (owed->packets++ == 0) {
-        owed->since_us = engine->now_us;
-        if (!owed->timer_runs) {
-            owed->timer_runs = true;
-            wheel_start(&engine->wheel, &flow->ack_timer.wheel,
-                        engine->now_us + engine->config.ack_delay_us);
-        }
+        usnic_ack_timer_start(engine, flow, engine->config.ack_delay_us);
     }
     owed->charge += charge;
     if (owed->packets >= ACK_PACKETS ||
@@ -198,6 +200,7 @@ static void take_again(struct usnic_engine *engine, struct usnic_flow *flow, uin
     engine->counts.duplicates++;
     if (was_sent_later(engine, flow, stamp)) {
         note_stamp(engine, flow, stamp);
+        owe_with_repeats(engine, flow);
     }
     owe_at_once(engine, flow);
 }
@@ -345,7 +348,7 @@ static void take_now(struct usnic_engine *engine, struct usnic_flow *flow,
     note_stamp(engine, flow, header->stamp);
     owe(engine, flow, usnic_charge(engine, size));
     if (closes) {
-        owe_at_once(engine, flow);
+        owe_with_repeats(engine, flow);
     }
     usnic_share_heard(engine, flow, usnic_charge(engine, size));
     if (take_records(engine, flow, data + USNIC_HEADER_BYTES, header->length) &&
@@ -362,7 +365,7 @@ static bool keep(struct usnic_engine *engine, struct usnic_flow *flow, size_t si
     note_stamp(engine, flow, stamp);
     owe(engine, flow, usnic_charge(engine, size));
     if (changes) {
-        owe_at_once(engine, flow);
+        owe_with_repeats(engine, flow);
     }
     usnic_share_heard(engine, flow, usnic_charge(engine, size));
     return true;

@@ -115,18 +115,30 @@ void usnic_timer_expired(struct usnic_engine *engine, struct usnic_flow *flow)
 
 /* ---- acknowledgements ---- */
 
-void usnic_ack_timer_expired(struct usnic_engine *engine, struct usnic_flow *flow)
+/* One that runs may expire early: what is due shows then. */
+void usnic_ack_timer_start(struct usnic_engine *engine, struct usnic_flow *flow, uint64_t delay_us)
 {
-    uint64_t due = flow->owed.since_us + engine->config.ack_delay_us;
+    uint64_t due = engine->now_us + delay_us;
 
-    flow->owed.timer_runs = false;
-    if (flow->owed.packets == 0) {
-        return;
-    }
-    if (engine->now_us >= due) {
-        usnic_list_in(&engine->acks, &flow->acks);
-    } else {
-        flow->owed.timer_runs = true;
+    flow->owed.due_us = due;
+    if (flow->owed.timer_us == 0 || due < flow->owed.timer_us) {
+        flow->owed.timer_us = due;
         wheel_start(&engine->wheel, &flow->ack_timer.wheel, due);
     }
+}
+
+void usnic_ack_timer_expired(struct usnic_engine *engine, struct usnic_flow *flow)
+{
+    struct usnic_owed *owed = &flow->owed;
+
+    owed->timer_us = 0;
+    if (owed->packets == 0 && owed->repeats == 0) {
+        return;
+    }
+    if (engine->now_us < owed->due_us) {
+        usnic_ack_timer_start(engine, flow, owed->due_us - engine->now_us);
+        return;
+    }
+    owed->repeats -= owed->packets == 0;
+    usnic_list_in(&engine->acks, &flow->acks);
 }

@@ -160,6 +160,10 @@ bool usnic_transmit_ack(struct usnic_engine *engine, struct usnic_flow *flow)
         return false;
     }
     paid(flow);
+    if (flow->owed.repeats > 0) {
+        usnic_ack_timer_start(engine, flow,
+                              USNIC_ACK_REPEAT_US << (USNIC_ACK_REPEATS - flow->owed.repeats));
+    }
     engine->counts.acks_sent++;
     return true;
 }

@@ -1,5 +1,5 @@
 /* Parts of production's that a test takes out, to show that the simulation sees it. The linker puts
- * these functions before production's own (--wrap in usnic.mk). */
+ * these functions before production's own (--wrap in local.mk). */
 #include <config.h>
 
 #include <tests/unit/btl/usnic/sim.h>

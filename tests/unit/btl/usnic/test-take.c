@@ -61,6 +61,13 @@ static void end(void)
     usnic_engine_fini(&engine);
 }
 
+static void pass(uint64_t us)
+{
+    memset(&said, 0, sizeof(said));
+    now_us += us;
+    usnic_engine_progress(&engine, now_us);
+}
+
 /* A packet comes, and is acknowledged. */
 static void take(uint32_t sequence, uint32_t stamp)
 {
@@ -77,9 +84,7 @@ static void take(uint32_t sequence, uint32_t stamp)
     usnic_header_encode(bytes, &header);
     usnic_record_encode(bytes + USNIC_HEADER_BYTES, &record);
     ck_assert(!usnic_flow_received(&engine, &flow, &packet, now_us));
-    memset(&said, 0, sizeof(said));
-    now_us += 2 * ACK_DELAY_US;
-    usnic_engine_progress(&engine, now_us);
+    pass(2 * ACK_DELAY_US);
     ck_assert_uint_eq(said.kind, USNIC_ACK);
 }
 
@@ -133,5 +138,47 @@ START_TEST(a_replay_from_long_ago_is_not_echoed)
 }
 END_TEST
 
-UNIT_MAIN("usnic-take", a_packet_that_was_sent_again_is_echoed,
+/* So long after the last acknowledgement another one goes, and not before. */
+static void check_repeat(uint64_t after_us)
+{
+    pass(after_us - 20);
+    ck_assert_uint_eq(said.kind, 0);
+    pass(40);
+    ck_assert_uint_eq(said.kind, USNIC_ACK);
+}
+
+START_TEST(acknowledgements_after_losses_are_repeated)
+{
+    begin();
+    take(0, 1600);
+    pass(100000);
+    ck_assert_uint_eq(said.kind, 0); /* nothing was lost */
+    take(0, 3200);
+    for (uint64_t ms = 1; ms <= 4; ms *= 2) {
+        check_repeat(ms * 1000);
+    }
+    pass(100000);
+    ck_assert_uint_eq(said.kind, 0);
+    take(0, 3200);
+    pass(100000);
+    ck_assert_uint_eq(said.kind, 0); /* the network made that copy */
+    end();
+}
+END_TEST
+
+/* What comes meanwhile is acknowledged as soon as ever. */
+START_TEST(a_repeat_delays_no_acknowledgement)
+{
+    begin();
+    take(0, 1600);
+    take(0, 3200);
+    check_repeat(1000);
+    take(1, 3300);
+    ck_assert_uint_eq(said.ack, 2);
+    end();
+}
+END_TEST
+
+UNIT_MAIN("usnic-take", acknowledgements_after_losses_are_repeated,
+          a_repeat_delays_no_acknowledgement, a_packet_that_was_sent_again_is_echoed,
           a_replay_is_acknowledged_and_not_echoed, a_replay_from_long_ago_is_not_echoed)
