@@ -46,7 +46,7 @@ struct usnic_engine_config {
     size_t segments;       /* how many */
     size_t segment_bytes;  /* from one to the next; a multiple of 8 */
     size_t prefix;         /* bytes before each packet that are the port's */
-    size_t priority_bytes; /* packets up to so many may go by the priority channel; 0: none do */
+    size_t priority_bytes; /* messages up to so many may go by the priority channel; 0: none do */
     size_t room;         /* of the socket's receive buffer; 0: the receive buffers alone limit it */
     size_t small_bytes;  /* packets up to so many take */
     size_t small_charge; /* that much of it, */

@@ -84,12 +84,10 @@ static bool hand_over(struct usnic_engine *engine, struct usnic_flow *flow,
 /* ---- packets of the window ---- */
 
 /* Resends go behind what they would delay, small packets beside what they would wait for. */
-static enum usnic_channel channel_of(const struct usnic_engine *engine,
-                                     const struct usnic_flow *flow,
+static enum usnic_channel channel_of(const struct usnic_flow *flow,
                                      const struct usnic_segment *segment)
 {
-    bool light = segment->stamp == 0 && flow->window.bulk == 0 &&
-                 usnic_segment_least(segment) <= engine->config.priority_bytes;
+    bool light = segment->stamp == 0 && flow->window.bulk == 0 && !segment->bulk;
 
     return light ? USNIC_PRIORITY : USNIC_DATA;
 }
@@ -97,7 +95,7 @@ static enum usnic_channel channel_of(const struct usnic_engine *engine,
 bool usnic_transmit(struct usnic_engine *engine, struct usnic_flow *flow,
                     struct usnic_segment *segment)
 {
-    enum usnic_channel channel = channel_of(engine, flow, segment);
+    enum usnic_channel channel = channel_of(flow, segment);
 
     if (engine->full[channel] || segment->on_wire) {
         return false;
@@ -283,12 +281,20 @@ static bool may_wait(const struct usnic_flow *flow)
            flow->window.in_flight >= SMALL_MOST && !flow->urgent;
 }
 
+/* Too large for the priority channel. */
+static bool is_bulk(const struct usnic_engine *engine, const struct usnic_segment *segment)
+{
+    size_t most = engine->config.priority_bytes;
+
+    return most == 0 || segment->length > usnic_record_bytes(USNIC_RECORD_BYTES, most);
+}
+
 static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
 {
     struct usnic_segment *segment = flow->open;
 
     segment->charge = (uint16_t) usnic_charge(engine, usnic_segment_least(segment));
-    segment->bulk = segment->charge >= engine->config.full_charge;
+    segment->bulk = is_bulk(engine, segment);
     flow->open = NULL;
     flow->urgent = false;
     if (usnic_window_empty(&flow->window)) {

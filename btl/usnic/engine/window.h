@@ -29,7 +29,7 @@ struct usnic_segment {
     bool on_wire;       /* the wire may read it */
     bool resent, again; /* sent more than once; more than twice */
     bool probe;         /* because of a timeout */
-    bool bulk;          /* a full one */
+    bool bulk;          /* too large for the priority channel */
     uint8_t kind;
     uint32_t sequence;
     uint32_t number;       /* among the engine's segments */
@@ -47,7 +47,7 @@ struct usnic_window {
     uint32_t slots;              /* a power of two, or 0 */
     uint32_t first, next;        /* not acknowledged: from first to before next */
     uint32_t in_flight;          /* packets */
-    uint32_t bulk;               /* of these, full ones */
+    uint32_t bulk;               /* of these, bulk */
     size_t charge;               /* of those in flight */
     struct list flight;          /* the one sent longest ago first */
     struct list lost;

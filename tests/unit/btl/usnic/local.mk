@@ -8,7 +8,9 @@ tests_unit_btl_usnic_test_frame_SOURCES = tests/unit/btl/usnic/test-frame.c
 tests_unit_btl_usnic_test_frame_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 # The engine.
 check_PROGRAMS += tests/unit/btl/usnic/test-check tests/unit/btl/usnic/test-window \
-	tests/unit/btl/usnic/test-take
+	tests/unit/btl/usnic/test-take tests/unit/btl/usnic/test-transmit
+tests_unit_btl_usnic_test_transmit_SOURCES = tests/unit/btl/usnic/test-transmit.c
+tests_unit_btl_usnic_test_transmit_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_check_SOURCES = tests/unit/btl/usnic/test-check.c
 tests_unit_btl_usnic_test_check_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_take_SOURCES = tests/unit/btl/usnic/test-take.c

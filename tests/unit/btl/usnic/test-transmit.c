@@ -1,0 +1,88 @@
+/* What a session sends, and when: messages of one peer to a wire that only counts. */
+#include <btl/usnic/engine/engine.h>
+#include <string.h>
+#include <tests/lib/unit.h>
+
+enum { SEGMENTS = 64, SEGMENT_BYTES = 1536, PRIORITY_BYTES = 768 };
+
+static struct usnic_engine engine;
+static struct usnic_flow flow;
+static uint8_t memory[SEGMENTS * SEGMENT_BYTES];
+static uint8_t bytes[SEGMENT_BYTES];
+static unsigned packets[2]; /* by channel */
+static uint64_t now_us = 1000000;
+
+static int transmit(void *arg, struct usnic_flow *to, enum usnic_channel channel,
+                    struct usnic_segment *segment)
+{
+    (void) arg, (void) to;
+    packets[channel]++;
+    usnic_engine_sent(&engine, segment);
+    return OPAL_SUCCESS;
+}
+
+/* No more is called: nothing is received, and no message waits. */
+static const struct usnic_user user = {.transmit = transmit};
+
+static void begin(size_t priority_bytes)
+{
+    const struct usnic_engine_config config = {.memory = memory,
+                                               .segments = SEGMENTS,
+                                               .segment_bytes = SEGMENT_BYTES,
+                                               .priority_bytes = priority_bytes,
+                                               .room = 212992,
+                                               .small_bytes = 512,
+                                               .small_charge = 832,
+                                               .full_charge = 2304,
+                                               .receive_buffers = 512,
+                                               .max_message = 65536,
+                                               .ack_delay_us = 50,
+                                               .peer_timeout_us = 60000000};
+    const struct usnic_flow_params params = {.token = 5, .mtu = 1472};
+
+    packets[USNIC_DATA] = packets[USNIC_PRIORITY] = 0;
+    ck_assert_int_eq(usnic_engine_init(&engine, &config, &user, NULL, now_us), OPAL_SUCCESS);
+    usnic_flow_open(&engine, &flow, &params, now_us);
+}
+
+static void end(void)
+{
+    usnic_flow_close(&engine, &flow);
+    usnic_engine_fini(&engine);
+}
+
+static void send(size_t size)
+{
+    struct mca_btl_base_segment_t segment = {{.pval = bytes}, size};
+    struct usnic_message message = {.segments = &segment, .count = 1, .total = size};
+
+    ck_assert_int_eq(usnic_flow_send_short(&engine, &flow, &message, now_us), OPAL_SUCCESS);
+}
+
+/* The second channel's limit is that of the message, whatever headers its packet has. */
+START_TEST(small_messages_go_by_the_priority_channel)
+{
+    begin(PRIORITY_BYTES);
+    send(PRIORITY_BYTES);
+    send(PRIORITY_BYTES);
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 2);
+    send(PRIORITY_BYTES + 8);
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 2);
+    ck_assert_uint_eq(packets[USNIC_DATA], 1);
+    send(8); /* behind bulk it would overtake, and be kept until its turn */
+    ck_assert_uint_eq(packets[USNIC_DATA], 2);
+    end();
+}
+END_TEST
+
+START_TEST(one_socket_has_no_priority_channel)
+{
+    begin(0);
+    send(0);
+    ck_assert_uint_eq(packets[USNIC_DATA], 1);
+    end();
+}
+END_TEST
+
+UNIT_MAIN("usnic-transmit", small_messages_go_by_the_priority_channel,
+          one_socket_has_no_priority_channel)
