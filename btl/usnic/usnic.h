@@ -120,7 +120,11 @@ static inline uint64_t usnic_clock(struct usnic_module *usnic)
     return usnic->now_us = clock_us();
 }
 
-/* usnic_component.c */
+/* usnic_component.c. Whether packets have a checksum: a setting of btl_usnic_checksum, and where it
+ * is left to the provider, its name. The checksum of UDP lets too much through; hardware has better
+ * ones. */
+enum usnic_sum { SUM_AUTO, SUM_OFF, SUM_ON };
+bool usnic_checksum_of(int64_t choice, const char *provider) KEEL_MUST_CHECK;
 extern struct btl_component btl_usnic_component;
 
 /* usnic_module.c. On an interface; NULL with the reason. */

@@ -9,8 +9,12 @@
 #include <btl/usnic/usnic_peer.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ACTIVE_POLLS = 1024 /* after the last event, polls are cheap to have */ };
+
+static const char *const sum_choices[] = {
+    [SUM_AUTO] = "auto", [SUM_OFF] = "0", [SUM_ON] = "1", NULL};
 
 static struct {
     struct param provider, if_include, if_exclude, channels, mtu, checksum, eager_limit,
@@ -30,9 +34,9 @@ static struct {
     .mtu = PARAM_INT("btl_usnic_mtu", "0", 0, USNIC_PACKET_MOST, "bytes",
                      "Largest packet, headers of IP and UDP not included; at least 512; 0: as the "
                      "device and the provider have it."),
-    .checksum = PARAM_BOOL("btl_usnic_checksum", "1",
+    .checksum = PARAM_ENUM("btl_usnic_checksum", "auto", sum_choices,
                            "Packets have a CRC32C, and those without are dropped; it is "
-                           "enough that one of two processes has it so."),
+                           "enough that one of two processes has it so. auto: over udp."),
     .eager_limit = PARAM_LIKE("btl_usnic_eager_limit", "8k", &btl_common.eager_limit, NULL),
     .max_send_size = PARAM_LIKE("btl_usnic_max_send_size", "64k", &btl_common.max_send_size,
                                 "Largest message of btl_send; the same in all processes."),
@@ -62,6 +66,11 @@ static struct {
 };
 PARAM_ROWS("btl", params);
 
+bool usnic_checksum_of(int64_t choice, const char *provider)
+{
+    return choice == SUM_AUTO ? strcmp(provider, "udp") == 0 : choice == SUM_ON;
+}
+
 static struct usnic_params params_read(void)
 {
     struct usnic_params read = {
@@ -77,7 +86,7 @@ static struct usnic_params params_read(void)
         .tx_buffers = (size_t) param_int(&params.tx_buffers),
         .sockets = (size_t) param_int(&params.channels),
         .mtu = (size_t) param_int(&params.mtu),
-        .checksum = param_bool(&params.checksum),
+        .checksum = usnic_checksum_of(param_int(&params.checksum), param_string(&params.provider)),
         .bandwidth = (uint32_t) param_int(&params.bandwidth),
         .exclusivity = (uint32_t) param_int(&params.exclusivity),
         .peer_us = (uint64_t) param_int(&params.peer_timeout) * 1000,

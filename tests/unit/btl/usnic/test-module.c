@@ -100,6 +100,19 @@ START_TEST(control_frames_go_by_the_second_socket)
 }
 END_TEST
 
+/* Over udp unless it is told otherwise, and nowhere else unless it is told so. */
+START_TEST(the_provider_decides_on_checksums)
+{
+    static const char *const settings[] = {"auto", "0", "1"};
+
+    ck_assert_int_eq(param_override("btl_usnic_checksum", settings[_i]), ORTE_SUCCESS);
+    ck_assert(module_open(1)->params.checksum == (_i != SUM_OFF));
+    btl_close();
+    ck_assert(usnic_checksum_of(_i, "udp") == (_i != SUM_OFF));
+    ck_assert(usnic_checksum_of(_i, "verbs") == (_i == SUM_ON));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("usnic-module");
@@ -109,6 +122,7 @@ int main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, early_packets_leave_each_socket_half_of_its_buffers, 1,
                         USNIC_SOCKETS + 1);
+    tcase_add_loop_test(tcase, the_provider_decides_on_checksums, SUM_AUTO, SUM_ON + 1);
     tcase_add_test(tcase, control_frames_go_by_the_second_socket);
     return unit_main(suite);
 }
