@@ -6,6 +6,7 @@ liblauncher_la_SOURCES += launcher/pmix/environment.c launcher/pmix/finalize.h \
 	launcher/pmix/pmix_host.c launcher/pmix/pmix_module.h launcher/pmix/pmix_service.h \
 	launcher/pmix/pmix_service.c launcher/pmix/pmix_service_internal.h launcher/pmix/ranks.c \
 	launcher/pmix/starter.h launcher/pmix/starter.c launcher/pmix/states.c \
+	launcher/pmix/connection/asked.h launcher/pmix/connection/asked.c \
 	launcher/pmix/connection/guard.h launcher/pmix/connection/guard.c \
 	launcher/pmix/connection/hangups.h launcher/pmix/connection/hangups.c \
 	launcher/pmix/connection/pmix_listener.h launcher/pmix/connection/pmix_listener.c \

@@ -88,15 +88,36 @@ const char *pmix_service_rank_ended(void *state, uint32_t number, int wait_statu
     return "MPI_Finalize";
 }
 
+/* Calls that wait for others come before where it is in its life. Fences count from 0, as Keel's.
+ */
+static void say_doing(const struct rank_state *rank, const struct asked_view *asked,
+                      struct doing *doing)
+{
+    int used = snprintf(doing->what, sizeof(doing->what), "%s",
+                        rank->finalized ? "finalized, in or after MPI_Finalize"
+                                        : "running, in or after MPI_Init");
+    if (asked->call) {
+        snprintf(doing->what, sizeof(doing->what), "in %s", asked->call);
+    } else if (asked->in_fence) {
+        snprintf(doing->what, sizeof(doing->what), "in fence %u", asked->fences - 1);
+    } else if (asked->fences > 0 && !rank->finalized) {
+        snprintf(doing->what + used, sizeof(doing->what) - (size_t) used, ", after fence %u",
+                 asked->fences - 1);
+    }
+}
+
 void pmix_service_rank_doing(void *state, uint32_t number, struct doing *doing)
 {
     const struct pmix_service *service = state;
     const struct rank_state *rank = &service->ranks[number];
     if (rank->connected) {
-        snprintf(doing->what, sizeof(doing->what), "%s",
-                 rank->finalized ? "finalized, in or after MPI_Finalize"
-                                 : "running, in or after MPI_Init");
-        doing->moved_us = rank->connected_us;
+        struct asked_view asked = guard_asked(rank->connection);
+        if (asked.began_us >
+            rank->connected_us) { /* another's, on the descriptor of one that ended */
+            asked = (struct asked_view){0};
+        }
+        say_doing(rank, &asked, doing);
+        doing->moved_us = asked.moved_us > rank->connected_us ? asked.moved_us : rank->connected_us;
     }
 }
 

@@ -1,10 +1,13 @@
 # pmix: clients and tools of a PMIx server, without an MPI.
 if OFFER_PMIX
-check_PROGRAMS += tests/pmix/connect tests/pmix/control tests/pmix/died \
+check_PROGRAMS += tests/pmix/apart tests/pmix/connect tests/pmix/control tests/pmix/died \
 	tests/pmix/events tests/pmix/fence tests/pmix/group tests/pmix/huddle tests/pmix/log \
 	tests/pmix/names \
 	tests/pmix/query tests/pmix/spawn tests/pmix/spawn_lost tests/pmix/spawn_where \
 	tests/pmix/standstill tests/pmix/tool tests/pmix/values
+tests_pmix_apart_SOURCES = tests/pmix/apart.c tests/pmix/pmix_test.h
+tests_pmix_apart_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
+tests_pmix_apart_LDADD = $(PMIX_LIBS)
 tests_pmix_connect_SOURCES = tests/pmix/connect.c tests/pmix/pmix_test.h
 tests_pmix_connect_CFLAGS = $(AM_CFLAGS) $(PMIX_CFLAGS)
 tests_pmix_connect_LDADD = $(PMIX_LIBS)

@@ -203,7 +203,48 @@ for mpi in openmpi mpich; do
     fi
     run_limited 60 "$keelrun" --oversubscribe -n 2 "${no_stacks[@]}" --timeout 4 "$programs/stay.$mpi" 2
     is "$mpi: exit code" 124 "$code"
-    like "$mpi: runs" "$work/err" "^keelrun: 2 of 2: running, in or after MPI_Init \(ranks 0-1\)$"
+    like "$mpi: runs" "$work/err" \
+        "^keelrun: 2 of 2: running, in or after MPI_Init(, after fence [0-9]+)? \(ranks 0-1\)$"
 done
+
+# asks_until LINE: the same, again and again: the ranks are on their way there.
+asks_until()
+{
+    wait_for 60 asks_once "$1"
+}
+
+asks_once()
+{
+    kill -QUIT "$pid"
+    grep -Eq -e "$1" "$work/err"
+}
+
+if has_mpi openmpi; then
+    for layout in "-n 4 --oversubscribe" "--simulate 2x2 -n 4"; do
+        # shellcheck disable=SC2086 # words
+        start "$keelrun" $layout "${no_stacks[@]}" "$KEEL_TEST_BUILDDIR/tests/pmix/apart"
+        ok "PMIx, $layout: there is a job" wait_for 60 has_lines "$work/out" 4
+        ok "PMIx, $layout: those in a fence" asks_until "^keelrun: 2 of 4: in fence 1 \(ranks 0, 3\)$"
+        ok "PMIx, $layout: the one in another call" asks_until "^keelrun: 1 of 4: in PMIx_Connect \(rank 2\)$"
+        ok "PMIx, $layout: the one that stays away" asks_until \
+            "^keelrun: 1 of 4: running, in or after MPI_Init, after fence 0 \(rank 1\)$"
+        victim=$(sed -n 's/^keelrun:   rank 3 on node.*pid \([0-9]*\): .*/\1/p' "$work/err" | tail -n 1)
+        kill -KILL "$victim"
+        await 30
+        like "PMIx, $layout: the reason has the fence" "$work/err" \
+            "^keelrun: rank 3 .* was killed by signal 9 \(SIGKILL, Killed\) in fence 1$"
+    done
+
+    # shellcheck disable=SC2016 # for the ranks
+    start "$keelrun" --oversubscribe -n 3 "${no_stacks[@]}" \
+        sh -c 'echo here; [ "$PMIX_RANK" = 1 ] && exec sleep 600; exec "$@"' sh "$programs/hello.openmpi" 3
+    ok "Open MPI: there is a job" wait_for 60 has_lines "$work/out" 3
+    ok "Open MPI: MPI_Init waits in a fence" asks_until "^keelrun: 2 of 3: in fence 0 \(ranks 0, 2\)$"
+    ok "Open MPI: for this one" asks_until \
+        "^keelrun: 1 of 3: started, and has not called keel_init or MPI_Init \(rank 1\)$"
+    ends
+else
+    skip "fences of PMIx" "there is no Open MPI"
+fi
 
 finish

@@ -223,7 +223,7 @@ for mpi in openmpi mpich; do
     "$keelrun" --oversubscribe -n 2 "$programs/stay.$mpi" 2 >"$work/mpi" 2>&1 &
     job=$!
     started+=("$job")
-    ok "$mpi: a rank" wait_for 60 shows "^     1 $host .*  running, in or after MPI_Init$"
+    ok "$mpi: a rank" wait_for 60 shows "^     1 $host .*  running, in or after MPI_Init(, after fence [0-9]+)?$"
     end_job "$job"
 done
 

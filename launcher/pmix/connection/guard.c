@@ -34,6 +34,7 @@ static _Thread_local bool armed;
 static _Atomic uint64_t marked[HANGUPS_MAX / 64];
 static atomic_uint ends[HANGUPS_MAX]; /* by descriptor */
 static struct hangups hangups;
+static struct asked asked[HANGUPS_MAX]; /* by descriptor */
 
 /* --- the queue --- */
 
@@ -95,6 +96,11 @@ static void count_end(int fd)
 unsigned guard_ends(int connection)
 {
     return connection < HANGUPS_MAX ? atomic_load(&ends[connection]) : 0;
+}
+
+struct asked_view guard_asked(int connection)
+{
+    return connection < HANGUPS_MAX ? asked_look(&asked[connection]) : (struct asked_view){0};
 }
 
 static int pop(void)
@@ -180,6 +186,7 @@ INTERPOSED int accept(int fd, struct sockaddr *restrict addr, socklen_t *restric
         return -1;
     }
     if (connection < HANGUPS_MAX) {
+        asked_begin(&asked[connection]);
         atomic_fetch_or(&marked[connection / 64], 1ull << (connection % 64));
     }
     return connection;
@@ -218,6 +225,7 @@ INTERPOSED ssize_t read(int fd, void *buffer, size_t size)
     }
     if (got > 0) {
         acknowledge(fd);
+        asked_read(&asked[fd], buffer, (size_t) got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         if (!hangups_show(&hangups, fd)) {
             errno = EAGAIN;
@@ -245,8 +253,12 @@ INTERPOSED ssize_t send(int fd, const void *buffer, size_t size, int flags)
 
 INTERPOSED ssize_t writev(int fd, const struct iovec *parts, int count)
 {
+    bool answer = is_marked(fd);
+    if (answer && count > 0 && parts[0].iov_len == ASKED_HEADER_BYTES) {
+        asked_answered(&asked[fd], parts[0].iov_base);
+    }
     ssize_t sent = syscall(SYS_writev, fd, parts, count);
-    if (!is_gone(sent) || !is_marked(fd)) {
+    if (!answer || !is_gone(sent)) {
         return sent;
     }
     sent = 0;

@@ -12,6 +12,7 @@
 #define LAUNCHER_PMIX_CONNECTION_GUARD_H
 
 #include <keel/types.h>
+#include <launcher/pmix/connection/asked.h>
 
 /* The listener's address is what libpmix will believe to have bound. 0 or -errno. */
 int guard_open(int listener) KEEL_MUST_CHECK;
@@ -25,6 +26,8 @@ int guard_push(int connection) KEEL_MUST_CHECK;
 /* How many connections of this descriptor have ended so far: one more, and libpmix has read all of
  * the one that was pushed, and has made the upcalls for it. Any thread. */
 unsigned guard_ends(int connection);
+/* What the client of this connection waits for, since it was handed over. Any thread. */
+struct asked_view guard_asked(int connection);
 /* After libpmix has ended: closes what it did not take. */
 void guard_close(void);
 

@@ -167,7 +167,10 @@ if OFFER_PMIX
 check_PROGRAMS += tests/unit/launcher/pmix/test-pmix-vet tests/unit/launcher/pmix/test-pmix-listener \
 	tests/unit/launcher/pmix/test-pmix-published tests/unit/launcher/pmix/test-pmix-rendezvous \
 	tests/unit/launcher/pmix/test-pmix-finalize tests/unit/launcher/pmix/test-pmix-states \
-	tests/unit/launcher/pmix/test-pmix-job-check tests/unit/launcher/pmix/test-pmix-hangups
+	tests/unit/launcher/pmix/test-pmix-job-check tests/unit/launcher/pmix/test-pmix-hangups \
+	tests/unit/launcher/pmix/test-pmix-asked
+tests_unit_launcher_pmix_test_pmix_asked_SOURCES = tests/unit/launcher/pmix/test-pmix-asked.c
+tests_unit_launcher_pmix_test_pmix_asked_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_pmix_test_pmix_hangups_SOURCES = tests/unit/launcher/pmix/test-pmix-hangups.c
 tests_unit_launcher_pmix_test_pmix_hangups_LDADD = tests/lib/libunit.la liblauncher.la libbase.la
 tests_unit_launcher_pmix_test_pmix_finalize_SOURCES = tests/unit/launcher/pmix/test-pmix-finalize.c
