@@ -224,7 +224,8 @@ static bool add_tagger(const struct output_request *request, struct stream *stre
                        const struct output_origin *origin)
 {
     char tag[TAGS_TAG_MAX];
-    if (request->tag == OUTPUT_TAG_NONE && !request->timestamp && !output_is_shared(request)) {
+    if (request->raw ||
+        (request->tag == OUTPUT_TAG_NONE && !request->timestamp && !output_is_shared(request))) {
         return true;
     }
     print_tag(tag, request->tag, origin);

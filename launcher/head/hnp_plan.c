@@ -78,6 +78,21 @@ static void warn_oversubscribed(struct hnp *hnp)
     }
 }
 
+/* Only a warning: the job may spawn them. */
+static void warn_unknown_ranks(struct hnp *hnp)
+{
+    const char *list = hnp->request.output.ranks;
+    bool *ranks = list ? ranks_parse(list) : NULL;
+    for (uint32_t rank = hnp->plan.rank_count; ranks && rank < RANKS_MAX; rank++) {
+        if (ranks[rank]) {
+            hnp_tell(hnp, "warning: --output-ranks %s: there is no rank %u, the ranks are 0 to %u",
+                     list, rank, hnp->plan.rank_count - 1);
+            break;
+        }
+    }
+    free(ranks);
+}
+
 static void report_bindings(struct hnp *hnp)
 {
     for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
@@ -130,6 +145,7 @@ static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
         return status;
     }
     warn_oversubscribed(hnp);
+    warn_unknown_ranks(hnp);
     if (hnp->plan.note) {
         hnp_tell(hnp, "%s", hnp->plan.note);
     }

@@ -42,8 +42,10 @@ static bool apply_tag(struct output_request *output, const char *word, size_t si
 
 static bool apply_qualifier(struct output_request *output, const char *word, size_t size)
 {
-    if (word_is(word, size, "nocopy")) {
-        output->no_copy = true;
+    if (word_is(word, size, "nocopy") || word_is(word, size, "copy")) {
+        output->no_copy = size == strlen("nocopy");
+    } else if (word_is(word, size, "raw")) {
+        output->raw = true;
     } else if (word_is(word, size, "nojobid") && output->files == OUTPUT_FILES_DIR) {
         output->no_jobid = true;
     } else if (word_is(word, size, "pattern") && output->files != OUTPUT_FILES_DIR) {
@@ -66,8 +68,8 @@ static bool looks_qualifying(const char *text)
 /* NAME:QUALIFIER,... or NAME:QUALIFIER:...: cuts them off the name. */
 static int take_qualifiers(struct output_request *output, char *name, char *reason, size_t size)
 {
-    const char *known =
-        output->files == OUTPUT_FILES_DIR ? "nocopy or nojobid" : "nocopy or pattern";
+    const char *known = output->files == OUTPUT_FILES_DIR ? "copy, nocopy, raw or nojobid"
+                                                          : "copy, nocopy, raw or pattern";
     for (char *colon; (colon = strrchr(name, ':')) && looks_qualifying(colon + 1); *colon = '\0') {
         for (const char *word = colon + 1; *word; word += *word == ',') {
             size_t length = strcspn(word, ",");
@@ -133,6 +135,20 @@ int output_parse_dir(struct output_request *output, const char *text, char *reas
     return set_files(output, OUTPUT_FILES_DIR, text, reason, size);
 }
 
+static void explain_unknown(const char *word, size_t size, char *reason, size_t reason_size)
+{
+    if (word_is(word, size, "xml")) {
+        snprintf(reason, reason_size,
+                 "'xml': there is no XML; tags mark lines for programs, and --report json tells "
+                 "what becomes of the job");
+        return;
+    }
+    snprintf(reason, reason_size,
+             "'%.*s': tag, tag-detailed, tag-fullname, rank, timestamp, raw, "
+             "merge-stderr-to-stdout and, as the last, dir=DIR or file=NAME are known",
+             (int) size, word);
+}
+
 int output_parse(struct output_request *output, const char *words, bool *merge, char *reason,
                  size_t reason_size)
 {
@@ -147,13 +163,12 @@ int output_parse(struct output_request *output, const char *words, bool *merge, 
         }
         if (word_is(word, size, "timestamp")) {
             output->timestamp = true;
-        } else if (word_is(word, size, "merge-stderr-to-stdout")) {
+        } else if (word_is(word, size, "raw")) {
+            output->raw = true;
+        } else if (word_is(word, size, "merge-stderr-to-stdout") || word_is(word, size, "merge")) {
             *merge = true;
         } else if (!apply_tag(output, word, size)) {
-            snprintf(reason, reason_size,
-                     "'%.*s': tag, tag-detailed, tag-fullname, rank, timestamp, "
-                     "merge-stderr-to-stdout and, as the last, dir=DIR or file=NAME are known",
-                     (int) size, word);
+            explain_unknown(word, size, reason, reason_size);
             return ORTE_ERR_BAD_PARAM;
         }
         word += size;

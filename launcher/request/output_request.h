@@ -24,6 +24,7 @@ enum output_files {
 struct output_request {
     enum output_tag tag;
     bool timestamp;
+    bool raw; /* bytes as they come: no tags, no times, no whole lines in shared files */
     enum output_files files;
     char *path;    /* owned; NULL: no files */
     bool no_copy;  /* files alone, and not keelrun's own streams as well */

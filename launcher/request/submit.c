@@ -119,6 +119,7 @@ static void options(struct codec *codec, struct run_request *request)
     codec_optional_text(codec, &request->dvm);
     codec_optional_text(codec, &request->hostfile_name);
     codec_optional_text(codec, &request->simulate_topo);
+    codec_optional_text(codec, &request->output.ranks);
 }
 
 static void app(struct codec *codec, struct app_request *app)

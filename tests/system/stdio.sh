@@ -261,6 +261,16 @@ is "-l" "[0] line 0 [1] line 1" "$(sort "$work/out" | xargs)"
 run_limited 10 "$keelrun" -n 6 --oversubscribe --output-ranks 1,4-5 sh -c 'echo "$KEEL_RANK"; echo e >&2'
 is "--output-ranks: the ranks" "0 1 4 5" "$code $(sort "$work/out" | xargs)"
 is "--output-ranks: their stderr" "e e e" "$(xargs <"$work/err")"
+run_limited 10 "$keelrun" -n 2 --oversubscribe --output-ranks 1,9 sh -c 'echo "$KEEL_RANK"'
+is "--output-ranks: a rank that is not there" "0 1" "$code $(cat "$work/out")"
+is "--output-ranks: is warned of" \
+    "keelrun: warning: --output-ranks 1,9: there is no rank 9, the ranks are 0 to 1" "$(cat "$work/err")"
+run_limited 10 "$keelrun" -n 1 --output tag,raw,file="$work/raw":pattern:raw sh -c 'printf "a\nb"; printf c'
+is "--output raw: without tags, and no newline more" "0 a bc." "$code $(cat "$work/out" <(echo .) | xargs)"
+is "--output raw: the file" "a bc." "$(cat "$work/raw.stdout" <(echo .) | xargs)"
+run_limited 10 "$keelrun" --output xml true
+is "--output xml: exit code" 2 "$code"
+like "--output xml: the reason" "$work/err" "^keelrun: --output 'xml': there is no XML; tags mark lines"
 for pty in --pty --no-pty; do
     run_limited 10 "$keelrun" -n 1 $pty --output merge-stderr-to-stdout sh -c \
         'for i in 1 2 3; do printf "o$i "; printf "e$i " >&2; done'

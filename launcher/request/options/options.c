@@ -152,9 +152,10 @@ const struct option options[] = {
      "out JOB",
      "DIR"},
     {"output", TAKES("WORD,...", apply_output), GROUP_OUTPUT,
-     "these as one: tag, tag-detailed, tag-fullname, rank, timestamp, merge-stderr-to-stdout, "
-     "dir=DIR, file=NAME (NAME.RANK.stdout), or file=NAME:pattern with %r, %h, %j, %n",
-     "tag tag-detailed tag-fullname rank timestamp merge-stderr-to-stdout dir= file="},
+     "these as one: tag, tag-detailed, tag-fullname, rank, timestamp, raw, "
+     "merge-stderr-to-stdout, dir=DIR, file=NAME (NAME.RANK.stdout), or file=NAME:pattern with %r, "
+     "%h, %j, %n",
+     "tag tag-detailed tag-fullname rank timestamp raw merge-stderr-to-stdout dir= file="},
     {"output-ranks", TAKES("LIST", apply_output_ranks), GROUP_OUTPUT,
      "show the output of these ranks alone, as in 0,4-7", NULL},
     {"pty", SAYS(apply_pty, "always"), GROUP_OUTPUT,

@@ -37,7 +37,9 @@ START_TEST(words_may_be_written_as_mpirun_has_them)
     parse("Tag-FullName,rank,merge-stderr-to-stdout");
     ck_assert(output.tag == OUTPUT_TAG_FULLNAME && merge); /* what tells more */
     parse("rank");
-    ck_assert_int_eq(output.tag, OUTPUT_TAG_RANK);
+    ck_assert(output.tag == OUTPUT_TAG_RANK && !output.raw);
+    parse("raw,merge");
+    ck_assert(output.raw && merge);
     output_request_fini(&output);
 }
 END_TEST
@@ -53,6 +55,9 @@ START_TEST(names_and_their_qualifiers)
     parse("file=out:12/x:12:nocopy:pattern");
     ck_assert(output.files == OUTPUT_FILES_PATTERN && output.no_copy);
     ck_assert_str_eq(output.path, "out:12/x:12");
+    parse("file=a:copy:raw");
+    ck_assert(output.raw && !output.no_copy);
+    ck_assert_str_eq(output.path, "a");
     parse("file=100%");
     ck_assert_int_eq(output.files, OUTPUT_FILES_NAME);
     ck_assert_str_eq(output.path, "100%");
@@ -69,12 +74,12 @@ START_TEST(mistakes_are_named)
     refuse("", "'': tag, tag-detailed");
     refuse("tag,", "'': tag");
     refuse("tags", "'tags': tag");
-    refuse("xml", "'xml': tag");
+    refuse("xml", "'xml': there is no XML");
     refuse("dir=", "a folder is needed");
     refuse("file=", "a file is needed");
     refuse("file=:nocopy", "a file is needed");
-    refuse("dir=a:pattern", "'pattern' behind the colon: nocopy or nojobid");
-    refuse("file=a:nojobid", "'nojobid' behind the colon: nocopy or pattern");
+    refuse("dir=a:pattern", "'pattern' behind the colon: copy, nocopy, raw or nojobid");
+    refuse("file=a:nojobid", "'nojobid' behind the colon: copy, nocopy, raw or pattern");
     refuse("file=a:nocpy", "'nocpy' behind the colon");
     refuse("file=a%:pattern", "'%' in the pattern");
     refuse("file=a%q:pattern", "'%q' in the pattern");
