@@ -14,8 +14,9 @@ static void json_job(void *arg, const struct keel_job_state *job)
     fprintf(shown->out, "\"number\":%u,", job->number);
     json_member(shown->out, "state", job->phase, ",");
     json_member(shown->out, "program", job->program, ",");
-    fprintf(shown->out, "\"keelrun\":%u,\"age_ms\":%" PRIu64 ",\"rank_count\":%u", job->pid,
-            job->age_ms, job->rank_count);
+    fprintf(shown->out, "\"%s\":%u,\"age_ms\":%" PRIu64 ",\"rank_count\":%u",
+            strcmp(job->phase, "stands") == 0 ? "keel-dvm" : "keelrun", job->pid, job->age_ms,
+            job->rank_count);
 }
 
 /* An element of an array of the job's; what was open before is closed. */
