@@ -12,8 +12,10 @@
 #include <keel/info.h>
 #include <launcher/front/frontend.h>
 #include <launcher/keeld_main.h>
+#include <launcher/request/nodes/hostfile.h>
 #include <launcher/request/options/mca_names.h>
 #include <launcher/run.h>
+#include <launcher/standing/contact.h>
 #include <launcher/standing/submitter.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +29,8 @@
 
 static const char help[] =
     "Usage: keel-dvm --uri FILE [OPTION]...\n"
-    "       keel-dvm --uri FILE --add-host LIST | --remove-host LIST\n"
+    "       keel-dvm --uri FILE --add-host LIST | --add-hostfile HOSTFILE\n"
+    "       keel-dvm --uri FILE --remove-host LIST\n"
     "       keel-dvm --stop FILE\n"
     "\n"
     "Starts a daemon on every node and stays; keelrun --dvm FILE runs jobs there.\n"
@@ -35,6 +38,7 @@ static const char help[] =
     "  --uri FILE              write where the DVM is to this file, for keelrun --dvm\n"
     "  --daemonize             go into the background when the DVM stands\n"
     "  --add-host LIST         add nodes to the DVM of this file: HOST or HOST:SLOTS, ...\n"
+    "  --add-hostfile HOSTFILE add the nodes of a hostfile to it\n"
     "  --remove-host LIST      remove nodes from it, on which no ranks run\n"
     "  --stop FILE             end the DVM of this file, and its jobs\n"
     "  --help, --version\n"
@@ -45,7 +49,7 @@ static const char help[] =
 
 /* The command line: what is keel-dvm's own, and what keelrun's parser gets. */
 struct words {
-    const char *uri, *stop, *add, *remove;
+    const char *uri, *stop, *add, *add_file, *remove;
     bool daemonize, help, version;
     char **rest; /* owned */
 };
@@ -78,6 +82,7 @@ static bool take_word(struct words *words, char ***word)
         {"--uri", &words->uri, "a file is needed"},
         {"--stop", &words->stop, "a file is needed"},
         {"--add-host", &words->add, "hosts are needed"},
+        {"--add-hostfile", &words->add_file, "a file is needed"},
         {"--remove-host", &words->remove, "hosts are needed"},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
@@ -108,10 +113,11 @@ static bool read_words(struct words *words, char **argv)
     if (!words->help && !words->version && !words->uri == !words->stop) {
         return fail_usage("--uri FILE or --stop FILE is needed (keel-dvm --help)", NULL);
     }
-    bool changes = words->add || words->remove;
-    if ((words->add && words->remove) ||
-        (changes && (words->stop || words->rest || words->daemonize))) {
-        return fail_usage("nothing but --uri FILE goes with --add-host and --remove-host", NULL);
+    int changes = !!words->add + !!words->add_file + !!words->remove;
+    if (changes > 1 || (changes && (words->stop || words->rest || words->daemonize))) {
+        return fail_usage("nothing but --uri FILE goes with each of --add-host, --add-hostfile and "
+                          "--remove-host",
+                          NULL);
     }
     return !words->stop || !words->rest || fail_usage("nothing goes with --stop", NULL);
 }
@@ -239,14 +245,39 @@ static int stop(const char *file)
                : run_complain(EXIT_RUNTIME, reason, NULL);
 }
 
-static int change(const struct words *words)
+static int change(const char *uri, enum talk_change change, const char *hosts)
 {
     char reason[512];
-    bool adds = words->add != NULL;
-    return submitter_change(words->uri, adds, adds ? words->add : words->remove, CHANGE_US, reason,
-                            sizeof(reason)) == ORTE_SUCCESS
+    return submitter_change(uri, change, hosts, CHANGE_US, reason, sizeof(reason)) == ORTE_SUCCESS
                ? 0
                : run_complain(EXIT_RUNTIME, reason, NULL);
+}
+
+/* It is read here: the DVM may run in another folder. */
+static int add_file(const struct words *words)
+{
+    struct node_list hosts = {0};
+    char reason[512], *text = NULL;
+    size_t size = 0;
+    int status = hostfile_load(&text, &size, words->add_file, true, reason, sizeof(reason));
+    if (status == ORTE_SUCCESS) {
+        status = hostfile_parse(&hosts, words->add_file, text, size, reason, sizeof(reason));
+    }
+    node_list_fini(&hosts);
+    int exit_code = status == ORTE_SUCCESS ? change(words->uri, TALK_ADD_FILE, text)
+                                           : run_complain(EXIT_USAGE, reason, NULL);
+    free(text);
+    return exit_code;
+}
+
+/* By a DVM that stands; what one has left that was killed is replaced. */
+static bool is_taken(const char *uri)
+{
+    char reason[512];
+    int fd = contact_connect(uri, reason, sizeof(reason));
+    bool taken = fd >= 0;
+    fd_close(&fd);
+    return taken;
 }
 
 static int run(struct shepherd *shepherd, const struct words *words, int *waiter)
@@ -262,7 +293,11 @@ static int run(struct shepherd *shepherd, const struct words *words, int *waiter
     log_open();
     mca_check_given();
     int exit_code = EXIT_USAGE;
-    if (fault_open(reason, sizeof(reason)) == ORTE_SUCCESS) {
+    if (is_taken(words->uri)) {
+        exit_code = run_complain(EXIT_RUNTIME, words->uri,
+                                 "the DVM that wrote it stands (keel-dvm --stop ends it)");
+        shepherd_end(shepherd);
+    } else if (fault_open(reason, sizeof(reason)) == ORTE_SUCCESS) {
         exit_code = run_until_end(shepherd, &request, stands, waiter);
     } else {
         (void) fail_usage(reason, NULL);
@@ -292,7 +327,12 @@ static int obey(const struct words *words)
     if (words->stop) {
         return stop(words->stop);
     }
-    return words->add || words->remove ? change(words) : stand(words);
+    if (words->add_file) {
+        return add_file(words);
+    }
+    return words->add      ? change(words->uri, TALK_ADD, words->add)
+           : words->remove ? change(words->uri, TALK_REMOVE, words->remove)
+                           : stand(words);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include <launcher/head/hnp.h>
 #include <launcher/node/orders/home.h>
 #include <launcher/node/orders/hosting.h>
+#include <launcher/request/nodes/hostfile.h>
 #include <launcher/standing/talk.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,13 +221,16 @@ static int take_hello(struct submission *submission, opal_buffer_t *buffer)
 /* It waits for its turn like a job that is planned. */
 static int take_change(struct submission *submission, opal_buffer_t *buffer)
 {
-    uint8_t adds;
+    uint8_t change;
     char *hosts = NULL, why[512] = "";
-    int status = proto_unpack(buffer, "cs", &adds, &hosts);
+    int status = proto_unpack(buffer, "cs", &change, &hosts);
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    status = node_list_parse(&submission->hosts, hosts, strlen(hosts), 0, 0, why, sizeof(why));
+    status = change == TALK_ADD_FILE ? hostfile_parse(&submission->hosts, "the hostfile", hosts,
+                                                      strlen(hosts), why, sizeof(why))
+                                     : node_list_parse(&submission->hosts, hosts, strlen(hosts), 0,
+                                                       0, why, sizeof(why));
     free(hosts);
     if (status != ORTE_SUCCESS || submission->standing->ending) {
         char text[600];
@@ -234,22 +238,11 @@ static int take_change(struct submission *submission, opal_buffer_t *buffer)
         node_list_fini(&submission->hosts);
         return refuse(submission, text);
     }
-    submission->adds = adds;
+    submission->adds = change != TALK_REMOVE;
     submission->state = TALKS_WAITS;
     loop_timer_stop(&submission->new_timer);
     next_turn(submission->standing);
     return ORTE_SUCCESS;
-}
-
-/* Of the nodes with slots that are taken, one that was removed; count: none. */
-static uint32_t find_removed(const struct standing *standing, const uint32_t *taken, uint32_t count)
-{
-    const struct map_node *nodes = standing->hnp->plan.nodes;
-    uint32_t node = 0;
-    while (node < count && (taken[node] == 0 || nodes[node].slots > 0)) {
-        node++;
-    }
-    return node;
 }
 
 /* In place of what it had: ranks that it spawns take some, too. */
@@ -266,13 +259,6 @@ static int take_slots(struct submission *submission, opal_buffer_t *buffer)
     }
     if (status != OPAL_SUCCESS) {
         return status;
-    }
-    uint32_t removed = find_removed(standing, taken, count);
-    if (removed < count) {
-        char why[512];
-        snprintf(why, sizeof(why), "has removed host %s", standing->hnp->plan.nodes[removed].name);
-        free(taken);
-        return refuse(submission, why);
     }
     give_back(submission);
     submission->slots = taken;
@@ -344,8 +330,10 @@ static int take_start(struct submission *submission, opal_buffer_t *buffer)
                        ? order_start(submission, daemon, vpid, text, size)
                        : ORTE_ERR_UNREACH;
         if (sent != ORTE_SUCCESS) {
-            const char *why =
-                sent == ORTE_ERR_UNREACH ? "the DVM has lost its daemon" : opal_strerror(sent);
+            const char *why = sent != ORTE_ERR_UNREACH ? opal_strerror(sent)
+                              : standing->hnp->plan.nodes[node].slots == 0
+                                  ? "it was removed from the DVM"
+                                  : "the DVM has lost its daemon";
             (void) talk_send(&submission->talk, proto_new(TALK_UNSTARTED, "us", vpid, why));
         }
     }

@@ -93,8 +93,8 @@ int contact_connect(const char *file, char *reason, size_t reason_size)
     }
     int connected = connect_own(&addr);
     if (connected < 0) {
-        snprintf(reason, reason_size, "%s: the DVM has ended, or is not on this host (%s)", file,
-                 strerror(-connected));
+        snprintf(reason, reason_size, "the DVM that wrote %s is gone, or is on another host (%s)",
+                 file, strerror(-connected));
         return -1;
     }
     return connected;

@@ -154,8 +154,8 @@ static int take_change(opal_buffer_t *buffer, char *reason, size_t reason_size)
     return ORTE_ERR_PERM;
 }
 
-int submitter_change(const char *file, bool adds, const char *hosts, uint64_t limit_us,
-                     char *reason, size_t reason_size)
+int submitter_change(const char *file, enum talk_change change, const char *hosts,
+                     uint64_t limit_us, char *reason, size_t reason_size)
 {
     struct talk talk;
     opal_buffer_t *answer = NULL;
@@ -164,7 +164,7 @@ int submitter_change(const char *file, bool adds, const char *hosts, uint64_t li
         return ORTE_ERR_CONNECTION_FAILED;
     }
     talk_open(&talk, fd);
-    int status = talk_send(&talk, proto_new(TALK_CHANGE, "cs", (uint8_t) adds, hosts))
+    int status = talk_send(&talk, proto_new(TALK_CHANGE, "cs", (uint8_t) change, hosts))
                      ? talk_wait(&talk, clock_us() + limit_us, &answer)
                      : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_SUCCESS) {

@@ -5,6 +5,7 @@
 
 #include <base/loop/loop.h>
 #include <keel/types.h>
+#include <launcher/standing/talk.h>
 
 struct submitter;
 
@@ -40,9 +41,10 @@ bool submitter_take(struct submitter *submitter, const uint32_t *slots) KEEL_MUS
 bool submitter_start(struct submitter *submitter, uint32_t vpid, const char *node, const char *text,
                      size_t size) KEEL_MUST_CHECK;
 
-/* keel-dvm --add-host, --remove-host: has the DVM of a URI file change, and waits until it has. */
-int submitter_change(const char *file, bool adds, const char *hosts, uint64_t limit_us,
-                     char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* keel-dvm --add-host, --add-hostfile, --remove-host: has the DVM of a URI file change, and waits
+ * until it has. */
+int submitter_change(const char *file, enum talk_change change, const char *hosts,
+                     uint64_t limit_us, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* keel-dvm --stop: has the DVM of a URI file end, and waits until it has. */
 int submitter_stop(const char *file, uint64_t limit_us, char *reason,
                    size_t reason_size) KEEL_MUST_CHECK;

@@ -21,7 +21,7 @@ enum talk_message {
                      * it has spawned ranks */
     TALK_START,     /* u vpid, u node, b text: start this daemon of the job there (home.h) */
     TALK_STOP,      /* -: the DVM is to end */
-    TALK_CHANGE,    /* c 1: add, 0: remove; s hosts, as of --host */
+    TALK_CHANGE,    /* c enum talk_change, s hosts */
     /* the DVM to keelrun */
     TALK_NODES,     /* strings the nodes; nodes x 2u: slots (0: it is lost), of them in use. The job
                      * may be planned: nobody else plans one until TALK_TAKE */
@@ -29,6 +29,12 @@ enum talk_message {
     TALK_UNSTARTED, /* u vpid, s why: this daemon of the job does not run */
     TALK_OVER,      /* s why: the DVM ends, or refuses; nothing comes behind it */
     TALK_CHANGED,   /* -: that is done; nothing comes behind it */
+};
+
+enum talk_change {
+    TALK_REMOVE,   /* hosts as of --host, */
+    TALK_ADD,      /* so here, */
+    TALK_ADD_FILE, /* and here the text of a hostfile */
 };
 
 struct talk;

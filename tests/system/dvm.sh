@@ -14,7 +14,13 @@ stand()
     "$dvm" --uri "$uri" "$@" >"$work/dvm.out" 2>"$work/dvm.err" </dev/null &
     dvm_pid=$!
     started+=("$dvm_pid")
-    ok "$1 $2: the DVM stands" wait_for 20 test -s "$uri"
+    ok "$1 $2: the DVM stands" wait_for 20 stands_there
+}
+
+# The file is this DVM's, and not one that another has left.
+stands_there()
+{
+    [ -s "$uri" ] && [ "$uri" -nt "$work/dvm.out" ]
 }
 
 # fell NAME: waits for the end of the DVM; its exit code in dvm_code. Nothing is left of it.
@@ -256,7 +262,7 @@ bad_input()
     like "no file: why" "$work/err" "none: No such file"
     echo "1.0;unix://$sessions/x/0/oob" >"$work/stale"
     run_limited 20 "$keelrun" --dvm "$work/stale" true
-    like "a file of a DVM that has ended" "$work/err" 'the DVM has ended, or is not on this host'
+    like "a file of a DVM that has ended" "$work/err" '^keelrun: the DVM that wrote .*/stale is gone, or is on another host'
     python3 - "$(sed 's/.*unix:..\([^;]*\)oob.*/\1dvm/' "$uri")" <<'EOF'
 import os, socket, struct, sys
 def talk(data):
@@ -353,6 +359,7 @@ hosts()
     ok "nor does that end the job" is_alive "$held"
     kill -TERM "$held"
     wait "$held" 2>/dev/null
+    removed_meanwhile
     changes --remove-host extra,none
     like "a host that is not there" "$work/err" '^keel-dvm: the DVM has no host none$'
     changes --remove-host extra
@@ -362,17 +369,82 @@ hosts()
     is "the DVM misses none of them" "" "$(grep 'lost the daemon' "$work/dvm.err")"
 }
 
+# A job that was planned before a host was removed may spawn ranks: not there.
+removed_meanwhile()
+{
+    local out=$work/removed
+    changes --add-host late
+    rm -f "$work/go"
+    "$keelrun" --dvm "$uri" -n 1 bash -c \
+        ". $work/client; begin; kvs; echo here; await_end; program 6 $work/child; spawn; echo \"\$answer\"; end" \
+        >"$out" 2>"$out.err" </dev/null &
+    held=$!
+    started+=("$held")
+    ok "a job that knows of a host" wait_for 20 has_lines "$out" 1
+    changes --remove-host late
+    is "the host is removed meanwhile" 0 "$code"
+    run_limited 20 "$keelrun" --dvm "$uri" --host late true
+    is "a job for a host that was removed: exit code" 125 "$code"
+    like "a job for a host that was removed: why" "$work/err" '^keelrun: host late is not in the DVM of '
+    touch "$work/go"
+    ok "ranks are spawned there: the job ends" wait_for 20 is_gone "$held"
+    wait "$held"
+    is "ranks are spawned there: it is told that it cannot" "cmd=spawn_result rc=-1" \
+        "$(grep -o 'cmd=spawn_result rc=-1' "$out")"
+    like "ranks are spawned there: why" "$out.err" \
+        '^keelrun: rank 0: MPI_Comm_spawn is refused: node late: it was removed from the DVM$'
+}
+
+# Hosts of a file, read where keel-dvm is called.
+by_file()
+{
+    printf '%s\n' '# comment' 'f[1-2] slots=2' 'f3' >"$work/hosts"
+    (cd "$work" && exec "$dvm" --uri "$uri" --add-hostfile hosts) >"$work/out" 2>"$work/err"
+    is "--add-hostfile: exit code" 0 $?
+    is "--add-hostfile: jobs have them" "f1 f1 f2 f2 f3 one" "$(nodes)"
+    changes --add-hostfile "$work/hosts"
+    like "--add-hostfile: a host that is there" "$work/err" '^keel-dvm: the DVM has host f1 already$'
+    changes --remove-host f1,f2,f3
+    is "--remove-host: exit code" 0 "$code"
+    echo 'f4 slots=x' >"$work/hosts"
+    changes --add-hostfile "$work/hosts"
+    is "--add-hostfile: a wrong one: exit code" 2 "$code"
+    like "--add-hostfile: a wrong one: why" "$work/err" "^keel-dvm: $work/hosts:1: "
+    echo '# nothing' >"$work/hosts"
+    changes --add-hostfile "$work/hosts"
+    is "--add-hostfile: an empty one: exit code" 2 "$code"
+    like "--add-hostfile: an empty one: why" "$work/err" "^keel-dvm: $work/hosts: no host is in it$"
+    changes --add-hostfile "$work/none"
+    is "--add-hostfile: none: exit code" 2 "$code"
+}
+
 hosts_by_agent()
 {
     cat >"$work/agent" <<'END'
 #!/bin/bash
 [ "$1" != bad ] || { echo "no way to $1" >&2; exit 255; }
+[ "$1" != slow ] || exec sleep 600
 shift
 exec "$@"
 END
     chmod +x "$work/agent"
-    rm -f "$uri" # of the one that was killed
-    stand --mca plm_rsh_agent "$work/agent" --host one
+    ok "the file of the one that was killed is there" test -s "$uri"
+    run_limited 20 "$keelrun" --dvm "$uri" true
+    is "a DVM that was killed: exit code" 125 "$code"
+    like "a DVM that was killed: why" "$work/err" "^keelrun: the DVM that wrote $uri is gone, or is on another host"
+    stand --mca plm_rsh_agent "$work/agent" --host one --mca plm_start_timeout_s $((4 * slow))
+    run_limited 20 "$dvm" --uri "$uri" --simulate 2x1
+    is "the file of a DVM that stands is not replaced: exit code" 125 "$code"
+    is "the file of a DVM that stands is not replaced: why" \
+        "keel-dvm: $uri: the DVM that wrote it stands (keel-dvm --stop ends it)" "$(cat "$work/err")"
+    like "keel-ps --json: a DVM" <("$KEEL_TEST_BUILDDIR/bin/keel-ps" --json) \
+        "\"program\":\"keel-dvm\",\"keel-dvm\":$dvm_pid,"
+    by_file
+    changes --add-host slow
+    is "a host that takes too long: exit code" 125 "$code"
+    like "a host that takes too long: why" "$work/err" \
+        '^keel-dvm: the DVM has no daemon on node slow: its daemon has not called home within [0-9]+ s'
+    is "jobs go on elsewhere" "one" "$(nodes)"
     changes --add-host two,bad
     is "a host without a daemon: exit code" 125 "$code"
     like "a host without a daemon: why" "$work/err" '^keel-dvm: the DVM has no daemon on node bad: .*no way to bad'

@@ -59,7 +59,7 @@ START_TEST(test_files_of_others_and_of_nothing_are_refused)
     ck_assert_int_ge(fd, 0);
     refused(path, "not a file of keel-dvm");
     ck_assert_int_gt(dprintf(fd, "1.0;unix:///nowhere/at/all/oob\n"), 0);
-    refused(path, "has ended, or is not on this host");
+    refused(path, "is gone, or is on another host");
     ck_assert_int_eq(fchmod(fd, 0666), 0);
     refused(path, "others than this user");
     close(fd);
