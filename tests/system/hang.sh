@@ -97,7 +97,7 @@ if type -P gdb >/dev/null; then
     start "$keelrun" -n 1 "$member" hang : -n 1 gdb -q -nx -batch -ex run --args "$member" hang
     ok "under a debugger: there is a job" wait_for 30 grep -q "^rank 1 of 2$" "$work/out"
     ok "under a debugger: ptrace is forbidden" asks \
-        "^keelrun: no stack of 1 of 2 \(rank 1\): ptrace: Operation not permitted"
+        "^keelrun: no stack of 1 of 2 \(rank 1\): ptrace is forbidden: process [0-9]+ traces it already$"
     like "under a debugger: the other one" "$work/err" "^keelrun: 1 of 2 are in .*pause.* \(rank 0\):$"
     rank=$(sed -n 's/^keelrun:   rank 0 on node.*pid \([0-9]*\): .*/\1/p' "$work/err")
     ok "it runs on" not is_stopped "$rank"
@@ -132,6 +132,27 @@ if type -P strace >/dev/null; then
     like "a rank names its shepherd as who may look at it" "$work/calls" "^$rank +prctl\(PR_SET_PTRACER, $shepherd"
 else
     skip "a rank names its shepherd as who may look at it" "there is no strace"
+fi
+
+# What Yama says, where it is not, or lets root do all: a folder in the place of the kernel's, and a debugger that
+# is refused.
+printf '#!/bin/sh\necho "ptrace: Operation not permitted."\n' >"$work/refused"
+printf '%s\n' 'mount -t tmpfs yama /proc/sys/kernel && mkdir /proc/sys/kernel/yama || exit 99' \
+    'echo "$1" >/proc/sys/kernel/yama/ptrace_scope; shift; exec "$@"' >"$work/with_scope"
+chmod +x "$work/refused"
+if unshare -m sh "$work/with_scope" 1 true 2>/dev/null; then
+    while IFS=: read -r scope why; do
+        run_limited 60 unshare -m sh "$work/with_scope" "$scope" "$keelrun" -n 2 --oversubscribe \
+            --mca stack_debugger "$work/refused" --timeout 1 sleep 60
+        like "Yama's ptrace_scope $scope" "$work/err" "^keelrun: no stack of 2 of 2 \\(ranks 0-1\\): $why"
+    done <<'END'
+0:ptrace: Operation not permitted\.$
+1:ptrace is forbidden: kernel.yama.ptrace_scope is 1: .*PR_SET_PTRACER
+2:ptrace is forbidden: kernel.yama.ptrace_scope is 2: .*CAP_SYS_PTRACE
+3:ptrace is forbidden: kernel.yama.ptrace_scope is 3: nobody may trace
+END
+else
+    skip "Yama's ptrace_scope" "no mount namespace can be made"
 fi
 
 # --- debuggers that hang ---

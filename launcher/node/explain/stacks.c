@@ -236,17 +236,38 @@ void stacks_fini(struct stacks *stacks)
     stacks->count = 0;
 }
 
+/* Of gdb and eu-stack. */
+#define REFUSAL "Operation not permitted"
+
 void stacks_why(char *why, size_t why_size, const char *text, size_t size)
 {
     const char *end = text + size;
     struct line line, told = {text, 0};
-    bool ptrace = false;
-    while (next_line(&text, end, &line) && !ptrace) {
-        ptrace = begins(&line, "ptrace: ");
+    bool refused = false;
+    while (next_line(&text, end, &line) && !refused) {
+        refused = begins(&line, "ptrace: ") || find_last(&line, REFUSAL) < line.size;
         told = line.size > 0 ? line : told;
     }
     snprintf(why, why_size, "%.*s", (int) told.size, told.at);
     for (char *at = why; *at; at++) {
         *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
+    }
+}
+
+void stacks_forbidden(char *why, size_t size, int tracer, const char *scope)
+{
+    static const char *const reasons[] = {
+        "it does not let its parent trace it (PR_SET_PTRACER)",
+        "only those with CAP_SYS_PTRACE may trace",
+        "nobody may trace until the node is started anew",
+    };
+    if (!strstr(why, REFUSAL)) {
+        return;
+    }
+    if (tracer > 0) {
+        snprintf(why, size, "ptrace is forbidden: process %d traces it already", tracer);
+    } else if (scope[0] >= '1' && scope[0] <= '3' && strspn(scope, "123") == 1) {
+        snprintf(why, size, "ptrace is forbidden: kernel.yama.ptrace_scope is %c: %s", scope[0],
+                 reasons[scope[0] - '1']);
     }
 }

@@ -29,7 +29,10 @@ int stacks_parse(struct stacks *stacks, const char *text, size_t size) KEEL_MUST
 /* The one that has crashed alone, if there is one. */
 void stacks_keep_crashed(struct stacks *stacks);
 void stacks_fini(struct stacks *stacks);
-/* Why there is none: the line that speaks of ptrace, else the last one; "" for none. */
+/* Why there is none: the line that says that the kernel refused, else the last one; "" for none. */
 void stacks_why(char *why, size_t why_size, const char *text, size_t size);
+/* Puts the kernel's reason in place of a refusal. tracer: the process that traces it, 0: none;
+ * scope: what kernel.yama.ptrace_scope is, "" where there is no Yama. */
+void stacks_forbidden(char *why, size_t size, int tracer, const char *scope);
 
 #endif

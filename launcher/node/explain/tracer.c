@@ -5,6 +5,7 @@
 #include <base/data/bytes.h>
 #include <base/net/sock.h>
 #include <base/settings/param.h>
+#include <base/text/sysfile.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/explain/stacks.h>
@@ -89,6 +90,23 @@ void tracer_missed(struct daemon *daemon, uint32_t rank, const char *why)
     report(daemon, STACK_OF_CRASH, rank, &none, why);
 }
 
+/* Why the kernel has refused, if it has. */
+static void explain_refusal(const struct slot *slot, char *why, size_t size)
+{
+    char path[64], status[4096], scope[16];
+    struct doing doing = {0};
+    int tracer = 0;
+    (void) local_doing(slot->tracer->daemon, slot->rank, &doing);
+    snprintf(path, sizeof(path), "/proc/%u/status", doing.pid);
+    (void) sysfile_text(path, status, sizeof(status));
+    (void) sysfile_text("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
+    const char *line = strstr(status, "\nTracerPid:");
+    if (line) {
+        (void) sscanf(line, "\nTracerPid: %d", &tracer);
+    }
+    stacks_forbidden(why, size, tracer, scope);
+}
+
 /* One that was killed meanwhile needs no reason. */
 static void report_slot(const struct slot *slot, struct stacks *stacks, const char *why)
 {
@@ -116,6 +134,7 @@ static void settle(struct slot *slot, int error)
         snprintf(why, sizeof(why), "the debugger is not started: %s", strerror(error));
     } else if (!output || stacks_parse(&stacks, output, slot->output.size) != ORTE_SUCCESS) {
         stacks_why(why, sizeof(why), output ? output : "", slot->output.size);
+        explain_refusal(slot, why, sizeof(why));
     }
     if (stacks.count == 0 && slot->killed) {
         snprintf(why, sizeof(why), "the debugger took too long (stack_trace_s, stack_traces_s)");

@@ -59,10 +59,43 @@ START_TEST(test_without_frames_there_is_no_stack)
     stacks_fini(&stacks);
     stacks_why(why, sizeof(why), refused, strlen(refused));
     ck_assert_str_eq(why, "ptrace: Operation not permitted.");
+    static const char eu_stack[] =
+        "eu-stack: attach: Operation not permitted\neu-stack: no frames\n";
+    stacks_why(why, sizeof(why), eu_stack, strlen(eu_stack));
+    ck_assert_str_eq(why, "eu-stack: attach: Operation not permitted");
     stacks_why(why, sizeof(why), "first\nlast \033\n\n", 14);
     ck_assert_str_eq(why, "last ?");
     stacks_why(why, sizeof(why), "", 0);
     ck_assert_str_eq(why, "");
+}
+END_TEST
+
+static void assert_forbidden(const char *said, int tracer, const char *scope, const char *wanted)
+{
+    char why[256];
+    snprintf(why, sizeof(why), "%s", said);
+    stacks_forbidden(why, sizeof(why), tracer, scope);
+    ck_assert_str_eq(why, wanted);
+}
+
+START_TEST(test_a_refusal_has_the_kernels_reason)
+{
+    static const char refusal[] = "ptrace: Operation not permitted.";
+    assert_forbidden(refusal, 0, "", refusal);
+    assert_forbidden(refusal, 0, "0", refusal);
+    assert_forbidden(refusal, 0, "4", refusal);
+    assert_forbidden(refusal, 0, "12", refusal);
+    assert_forbidden("No such process", 17, "2", "No such process");
+    assert_forbidden(refusal, 17, "1", "ptrace is forbidden: process 17 traces it already");
+    assert_forbidden(refusal, 0, "1",
+                     "ptrace is forbidden: kernel.yama.ptrace_scope is 1: it does not let its "
+                     "parent trace it (PR_SET_PTRACER)");
+    assert_forbidden(refusal, 0, "2",
+                     "ptrace is forbidden: kernel.yama.ptrace_scope is 2: only those with "
+                     "CAP_SYS_PTRACE may trace");
+    assert_forbidden("eu-stack: attach: Operation not permitted", 0, "3",
+                     "ptrace is forbidden: kernel.yama.ptrace_scope is 3: nobody may trace until "
+                     "the node is started anew");
 }
 END_TEST
 
