@@ -20,6 +20,16 @@ static void send_again(int number)
     syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
+/* The shepherd takes the signal, and stops this process. */
+static void stop(int number)
+{
+    siginfo_t info = {.si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = CRASH_VALUE;
+    syscall(SYS_rt_tgsigqueueinfo, info.si_pid, syscall(SYS_gettid), number, &info);
+}
+
 /* The first thread that crashes stops the process, and others wait for its end. It comes here again
  * where nobody looks at the process. */
 static void stop_once(int number)
@@ -33,7 +43,7 @@ static void stop_once(int number)
         pause();
     }
     if (getppid() == shepherd && ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
-        send_again(number); /* here it stops */
+        stop(number);
     }
 }
 

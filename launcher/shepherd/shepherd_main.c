@@ -397,12 +397,17 @@ static void report_exit(struct herd *herd, pid_t pid, int status, const struct r
 }
 
 /* A process that has let itself be traced stops before each signal, and at an execve: it is let go.
- * One that is about to be ended by it (crash.h) stays stopped. */
+ * One that asks for it (crash.h) stays stopped. */
 static void let_go(struct herd *herd, pid_t thread, int number)
 {
     uint32_t id;
-    bool crashed = crash_has(number) && procs_find(&herd->procs, getsid(thread), &id);
-    int passed = crashed ? SIGSTOP : number == SIGTRAP ? 0 : number;
+    siginfo_t info = {0};
+    (void) ptrace(PTRACE_GETSIGINFO, thread, NULL, &info);
+    bool at_exec = number == SIGTRAP && info.si_code == SI_USER;
+    bool crashed = crash_has(number) && info.si_code == SI_QUEUE &&
+                   info.si_value.sival_int == CRASH_VALUE &&
+                   procs_find(&herd->procs, getsid(thread), &id);
+    int passed = crashed ? SIGSTOP : at_exec ? 0 : number;
     ptrace(PTRACE_DETACH, thread, NULL, (void *) (uintptr_t) passed);
     if (crashed) {
         event_queue_add(&herd->events, (struct shepherd_event){EVENT_CRASHED, id, number, 0});

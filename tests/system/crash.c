@@ -1,11 +1,11 @@
 /* A program without Keel that ends by a signal, for the system tests:
  *
- *   crash segv|abrt|fpe|ill|kill [threads]   crashes in tumble(), with "threads" in all of four
- *   crash default     the same, when it has taken the default for SIGSEGV
- *   crash own         ends with 3, by a handler of its own
- *   crash traced      has itself traced by its parent, and exits with 4
- *   crash orphan      a process that its child forked and left crashes; then it exits with 5
- *   crash detached    the same; the orphan leads a session
+ *   crash segv|abrt|fpe|ill|kill|trap [threads]   crashes in tumble(), with "threads" in all of
+ * four crash default     the same, when it has taken the default for SIGSEGV crash own         ends
+ * with 3, by a handler of its own crash traced      has itself traced by its parent, and exits with
+ * 4 crash traced HOW  has itself traced, and crashes crash traced exec  has itself traced, and
+ * exits with 6 as another program crash orphan      a process that its child forked and left
+ * crashes; then it exits with 5 crash detached    the same; the orphan leads a session
  */
 #include <pthread.h>
 #include <signal.h>
@@ -28,6 +28,8 @@ __attribute__((noinline)) static void tumble(const char *how)
         __builtin_trap();
     } else if (strcmp(how, "kill") == 0) {
         kill(getpid(), SIGSEGV);
+    } else if (strcmp(how, "trap") == 0) {
+        raise(SIGTRAP);
     } else {
         result = *nothing;
     }
@@ -83,6 +85,20 @@ static int leave_an_orphan(int detached)
     return waitpid(child, NULL, 0) == child && read(ends[0], &byte, 1) == 0 ? 5 : 1;
 }
 
+static int run_traced(const char *how)
+{
+    signal(SIGUSR1, SIG_IGN);
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    if (strcmp(how, "exec") == 0) {
+        execl("/bin/sh", "sh", "-c", "exit 6", (char *) NULL);
+    } else if (*how) {
+        tumble(how);
+    } else {
+        raise(SIGUSR1);
+    }
+    return 4;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -91,10 +107,7 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "default") == 0) {
         signal(SIGSEGV, SIG_DFL);
     } else if (strcmp(how, "traced") == 0) {
-        signal(SIGUSR1, SIG_IGN);
-        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-        raise(SIGUSR1);
-        return 4;
+        return run_traced(argc > 2 ? argv[2] : "");
     } else if (strcmp(how, "orphan") == 0 || strcmp(how, "detached") == 0) {
         return leave_an_orphan(how[0] == 'd');
     }

@@ -29,6 +29,10 @@ is_killed "without the option" 11
 run_limited 20 "$keelrun" -n 1 env
 unlike "without the option: nothing is loaded" "$work/out" "LD_PRELOAD|KEEL_STACK_TRACES"
 crashes "a rank that has itself traced" 4 -n 1 "$crash" traced
+for how in kill:11 abrt:6 segv:11 trap:5; do
+    crashes "a rank that has itself traced, ${how%:*}" $((128 + ${how#*:})) -n 1 "$crash" traced "${how%:*}"
+done
+crashes "a rank that has itself traced, and becomes another program" 6 -n 1 "$crash" traced exec
 
 # --- a debugger looks ---
 
@@ -36,9 +40,10 @@ crashes "a rank that has itself traced" 4 -n 1 "$crash" traced
 looks()
 {
     local debugger=(--stack-traces --mca stack_debugger "$1") how signal
-    for how in segv:11 abrt:6 fpe:8 ill:4 kill:11; do
+    for how in segv:11 abrt:6 fpe:8 ill:4 kill:11 "traced kill:11"; do
         signal=${how#*:}
-        crashes "$1, ${how%:*}" $((128 + signal)) "${debugger[@]}" -n 1 "$crash" "${how%:*}"
+        # shellcheck disable=SC2086 # two words
+        crashes "$1, ${how%:*}" $((128 + signal)) "${debugger[@]}" -n 1 "$crash" ${how%:*}
         like "$1, ${how%:*}: where" "$work/err" "^keelrun: 1 of 1 crashed in .* \(rank 0\):$"
         like "$1, ${how%:*}: the stack" "$work/err" "^keelrun:   #[0-9] tumble(\.cold)?( at .*crash\.c:[0-9]+)?( from .*)?$"
         unlike "$1, ${how%:*}: without what handles the signal" "$work/err" "keel_crash|signal handler"
