@@ -458,6 +458,18 @@ START_TEST(test_forks_call_the_entry)
     world_run_until(&world, &world.exited, 2, 5000);
     ck_assert_int_eq(WEXITSTATUS(world.procs[0].status), 7);
     world_close(&world);
+}
+END_TEST
+
+START_TEST(test_a_fork_that_fails_says_at_which_stage)
+{
+    world_open_with(&world, speak);
+    define(0, NULL, "/nowhere");
+    world_start(&world, 0, 0);
+    world_run_until(&world, &world.failed, 1, 5000);
+    assert_fails(0, START_WDIR, ENOENT);
+    ck_assert_uint_eq(world.started, 0);
+    world_close(&world);
 
     world_open(&world);
     define(0, NULL, NULL);
@@ -487,4 +499,4 @@ UNIT_MAIN("shepherd", test_reports_start_and_exit_codes, test_says_at_which_stag
           test_long_arguments_arrive_and_too_long_ones_are_refused,
           test_signals_reach_the_whole_process_group, test_what_is_cancelled_is_not_started,
           test_lost_descriptors_end_only_their_process, test_forks_call_the_entry,
-          test_the_umask_is_that_of_what_starts)
+          test_a_fork_that_fails_says_at_which_stage, test_the_umask_is_that_of_what_starts)
