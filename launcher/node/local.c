@@ -559,8 +559,10 @@ bool local_doing(struct daemon *daemon, uint32_t rank, struct doing *doing)
     if (local->state != LOCAL_STARTING && local->state != LOCAL_RUNNING) {
         return false;
     }
-    *doing = (struct doing){
-        .pid = (uint32_t) local->process, .moved_us = local->began_us, .began_us = local->began_us};
+    *doing = (struct doing){.pid = (uint32_t) local->process,
+                            .crashed = local->crashed,
+                            .moved_us = local->began_us,
+                            .began_us = local->began_us};
     snprintf(doing->what, sizeof(doing->what), "%s",
              local->state == LOCAL_STARTING ? "starting"
                                             : "started, and has not called keel_init or MPI_Init");

@@ -22,6 +22,7 @@ struct services; /* those of one daemon's job */
 /* What a rank does, as far as its daemon can tell. */
 struct doing {
     uint32_t pid;      /* 0: not started */
+    bool crashed;      /* it has stopped for a debugger, at a signal that is about to end it */
     char what[96];     /* "in ...": a call of Keel's or MPI's */
     uint64_t moved_us; /* when it last said something, or began */
     uint64_t began_us; /* when it was started */

@@ -88,6 +88,26 @@ crashes "a debugger that hangs" 136 --stack-traces --mca stack_debugger "$work/s
 like "a debugger that hangs: is said" "$work/err" \
     "^keelrun: no stack of 1 of 1 \(rank 0\): the debugger took too long"
 
+# --- while a debugger looks, no other one does ---
+
+cat >"$work/watched" <<END
+#!/bin/sh
+for process; do :; done
+echo "\$process" >>$work/looked
+while [ ! -e $work/go ] && [ -e /proc/\$process ]; do sleep 0.1; done
+END
+chmod +x "$work/watched"
+start "$keelrun" --stack-traces --mca stack_debugger "$work/watched" --mca stack_trace_s 60 -n 2 --oversubscribe \
+    sh -c '[ "$KEEL_RANK" = 0 ] && exec sleep 120; exec "$1" segv' sh "$crash"
+ok "two debuggers: one looks at the rank that crashes" wait_for 20 has_lines "$work/looked" 1
+kill -QUIT "$pid"
+ok "two debuggers: another one looks at the other rank" wait_for 20 has_lines "$work/looked" 2
+touch "$work/go"
+await 60
+is "two debuggers: exit code" 139 "$code"
+like "two debuggers: why not at the first" "$work/err" "^keelrun: no stack of 1 of 2 \(rank 1\): it has crashed$"
+is "two debuggers: each rank had one" "1 1" "$(sort "$work/looked" | uniq -c | awk '{print $1}' | paste -sd ' ')"
+
 crashes "no handler" 139 --stack-traces -n 1 "$crash" default
 like "no handler: is said" "$work/err" \
     "^keelrun: no stack of 1 of 1 \(rank 0\): it did not stop for a debugger: "

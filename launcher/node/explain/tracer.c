@@ -242,17 +242,23 @@ static void start(struct tracer *tracer, struct slot *slot, uint32_t number, uin
     shepherd_start_proc(tracer->daemon->shepherd, TRACER_APP, &proc);
 }
 
-/* The next rank that has a process; false: none. */
+/* The next rank that has a process; false: none. A process has one debugger at a time, and that of
+ * one that crashes comes for the crash. */
 static bool next_rank(struct tracer *tracer, uint32_t *rank, uint32_t *pid)
 {
+    static const struct stacks none;
     struct daemon *daemon = tracer->daemon;
     struct doing doing;
     while (tracer->next < daemon->launch.map.size) {
         *rank = tracer->next++;
-        if (local_doing(daemon, *rank, &doing) && doing.pid) {
-            *pid = doing.pid;
+        if (!local_doing(daemon, *rank, &doing) || !doing.pid) {
+            continue;
+        }
+        *pid = doing.pid;
+        if (!doing.crashed) {
             return true;
         }
+        report(daemon, tracer->number, *rank, &none, "it has crashed");
     }
     return false;
 }
@@ -264,16 +270,30 @@ static void tell_done(struct tracer *tracer, const char *why)
     daemon_report(tracer->daemon, proto_new(REPORT_TRACED, "us", tracer->number, why));
 }
 
-/* The next of those that crash; false: none. */
+static bool is_looked_at(const struct tracer *tracer, uint32_t rank)
+{
+    bool found = false;
+    for (int i = 0; i < TRACERS_MAX; i++) {
+        found = found || (tracer->slots[i].state != SLOT_FREE && tracer->slots[i].rank == rank);
+    }
+    return found;
+}
+
+/* The next of those that crash; false: none. An order's debugger may look at it still. */
 static bool next_crashed(struct tracer *tracer, uint32_t *rank, uint32_t *pid)
 {
     struct doing doing;
+    uint32_t at = 0;
     bool found = false;
-    while (tracer->crashed_count > 0 && !found) {
-        *rank = tracer->crashed[0];
+    while (at < tracer->crashed_count && !found) {
+        *rank = tracer->crashed[at];
+        if (is_looked_at(tracer, *rank)) {
+            at++;
+            continue;
+        }
         tracer->crashed_count--;
-        memmove(tracer->crashed, tracer->crashed + 1,
-                tracer->crashed_count * sizeof(*tracer->crashed));
+        memmove(&tracer->crashed[at], &tracer->crashed[at + 1],
+                (tracer->crashed_count - at) * sizeof(*tracer->crashed));
         found = local_doing(tracer->daemon, *rank, &doing);
         *pid = found ? doing.pid : 0;
     }
