@@ -149,10 +149,24 @@ static void add_library(struct vars *vars)
     free(folder);
 }
 
-/* So that it stops when it crashes. */
+/* What has a rank stop when it crashes: malloc'd. The loader takes a blank or a colon in its path
+ * for the end of a name. NULL: why says why there is none. */
+static char *find_crash_module(const char **why)
+{
+    char *module = paths_module(CRASH_MODULE);
+    *why = CRASH_MODULE " is not installed";
+    if (module && strpbrk(module, " :")) {
+        *why = "the path of " CRASH_MODULE " has a blank or a colon, which LD_PRELOAD cannot have";
+        free(module);
+        module = NULL;
+    }
+    return module;
+}
+
 static void add_crash(struct vars *vars, const struct daemon *daemon)
 {
-    char *module = tracer_wants_crashes() ? paths_module(CRASH_MODULE) : NULL;
+    const char *why;
+    char *module = tracer_wants_crashes() ? find_crash_module(&why) : NULL;
     if (module) {
         vars_format(vars, CRASH_ENV "=%d", (int) shepherd_pid(daemon->shepherd));
         vars_add_folder(vars, "LD_PRELOAD", module);
@@ -449,10 +463,18 @@ static void crashed(void *arg, uint32_t id)
 }
 
 /* Has it crashed, unseen? */
-static bool has_no_stack(const struct local_rank *local, int wait_status)
+static void tell_missed(struct daemon *daemon, uint32_t rank, int wait_status)
 {
-    return tracer_wants_crashes() && !local->crashed && WIFSIGNALED(wait_status) &&
-           crash_has(WTERMSIG(wait_status));
+    const char *why;
+    if (tracer_wants_crashes() && !daemon->ranks[rank].crashed && WIFSIGNALED(wait_status) &&
+        crash_has(WTERMSIG(wait_status))) {
+        char *module = find_crash_module(&why);
+        tracer_missed(daemon, rank,
+                      module ? "it did not stop for a debugger: its program is statically linked, "
+                               "has a handler of its own, or may not be traced"
+                             : why);
+        free(module);
+    }
 }
 
 static void exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
@@ -469,11 +491,7 @@ static void exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
         return;
     }
     struct local_rank *local = &daemon->ranks[id];
-    if (has_no_stack(local, wait_status)) {
-        tracer_missed(daemon, id,
-                      "it did not stop for a debugger: its program is statically linked, has a "
-                      "handler of its own, or may not be traced");
-    }
+    tell_missed(daemon, id, wait_status);
     if (wait_status != 0) {
         local->failure = examine(daemon, id, wait_status);
     }

@@ -75,6 +75,11 @@ is 'keel alone has no old paths' '' "$(pkg-config --cflags keel | grep compat)"
 run_limited 20 "$work/rml_chat"
 is 'rml_chat runs alone' 0 "$code"
 
+run_limited 20 "$keelrun_there" --stack-traces -n 1 "$helpers/crash" segv
+is 'a rank that crashes there' 139 "$code"
+like 'a rank that crashes there: why it has no stack' "$work/err" \
+    '^keelrun: no stack of 1 of 1 .*: the path of keel-crash.so has a blank or a colon'
+
 # --- a program without a run path ---
 
 compile keel "$documents/examples/rml_chat.c" lost 's/-Wl,-rpath,[^ ]*\(\\ [^ ]*\)*//'
