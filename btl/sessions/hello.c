@@ -1,6 +1,5 @@
 #include <config.h>
 
-#include <base/data/clock.h>
 #include <base/data/le.h>
 #include <base/settings/log.h>
 #include <base/types/name.h>
@@ -10,6 +9,7 @@
 enum {
     FIRST_PAUSE_US = 10000, /* between hellos; then twice as long each time */
     LAST_PAUSE_US = 1000000,
+    AGAIN_US = 100,   /* while the provider connects: a hello costs its MAC */
     UNHEARD_TOLD = 5, /* hellos in a row that do not echo mine, although the speaker asks again */
     UNHEARD_GAP_US = 100000, /* between them: those that waited while I computed count as one */
 };
@@ -167,7 +167,7 @@ static uint64_t next_pause_us(const struct btl_peer *peer, struct btl_handshake 
 
 bool btl_hello_say(struct btl_greeter *greeter, struct btl_peer *peer, bool said)
 {
-    uint64_t now_us = clock_us();
+    uint64_t now_us = peer->peers->clock_us();
 
     if (peer->state == PEER_HANDSHAKE && now_us >= peer->give_up_us) {
         btl_peer_break(peer, OPAL_ERR_UNREACH, "no answer to my hello in time");
@@ -175,7 +175,8 @@ bool btl_hello_say(struct btl_greeter *greeter, struct btl_peer *peer, bool said
     }
     int status = said ? OPAL_SUCCESS : hello_send(greeter, peer);
     if (status == OPAL_ERR_OUT_OF_RESOURCE) {
-        return false; /* on the next pass */
+        btl_peer_wait(peer, now_us + AGAIN_US);
+        return false;
     }
     if (status != OPAL_SUCCESS) {
         btl_peer_break(peer, OPAL_ERR_UNREACH, "my hello cannot be sent");
@@ -240,7 +241,7 @@ static bool session_begin(struct btl_greeter *greeter, struct btl_peer *peer,
 static void unheard(struct btl_greeter *greeter, struct btl_peer *peer)
 {
     struct btl_handshake *handshake = handshake_of(greeter, peer);
-    const uint64_t now_us = clock_us();
+    const uint64_t now_us = peer->peers->clock_us();
 
     if (now_us - handshake->unheard_us < UNHEARD_GAP_US) {
         return;

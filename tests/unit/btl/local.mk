@@ -66,7 +66,10 @@ tests_unit_btl_peers_test_card_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/peers/test-peer
 tests_unit_btl_peers_test_peer_SOURCES = tests/unit/btl/peers/test-peer.c
 tests_unit_btl_peers_test_peer_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-check_PROGRAMS += tests/unit/btl/sessions/test-session tests/unit/btl/peers/test-peer-sim
+check_PROGRAMS += tests/unit/btl/sessions/test-session tests/unit/btl/peers/test-peer-sim \
+	tests/unit/btl/sessions/test-hello
+tests_unit_btl_sessions_test_hello_SOURCES = tests/unit/btl/sessions/test-hello.c
+tests_unit_btl_sessions_test_hello_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_sessions_test_session_SOURCES = tests/unit/btl/sessions/test-session.c
 tests_unit_btl_sessions_test_session_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_peers_test_peer_sim_SOURCES = tests/unit/btl/peers/test-peer-sim.c tests/lib/sim/peers.h \
