@@ -108,10 +108,8 @@ int param_demand(const char *prefix, bool (*wanted)(const char *name, const void
 bool param_fits(struct param *param, char *complaint, size_t size) KEEL_MUST_CHECK;
 
 /* Sets a value from the command line, before the parameter is first read; the last call counts.
- * Names that nobody registers are kept (they may be another program's). ORTE_ERR_BAD_PARAM: not a
- * parameter's name, or a value of more than 4095 characters; ORTE_ERR_RESOURCE_BUSY: another one
- * was read.
- */
+ * Names of no row are kept (they may be another program's). ORTE_ERR_BAD_PARAM: not a parameter's
+ * name, or a value of more than 4095 characters; ORTE_ERR_RESOURCE_BUSY: another one was read. */
 int param_override(const char *name, const char *value) KEEL_MUST_CHECK;
 /* Somebody gave it a value, which need not fit: on the command line, in the environment, in a file.
  */

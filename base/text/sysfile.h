@@ -9,7 +9,7 @@
 /* A file's text, cut where text is full. False: it cannot be read or is empty, and text is "". size
  * at least 1. Any thread may call it. */
 bool sysfile_text(const char *path, char *text, size_t size);
-/* Its first line, without its end. */
+/* Its first line, without the newline: true with "" where that is empty. */
 bool sysfile_line(const char *path, char *text, size_t size);
 
 #endif

@@ -229,7 +229,7 @@ struct mca_base_component_t {
     int (*mca_open_component)(void);
     int (*mca_close_component)(void);
     int (*mca_query_component)(void **module, int *priority);
-    int (*mca_register_component_params)(void);
+    int (*mca_register_component_params)(void); /* Keel never calls it; NULL is allowed */
 };
 typedef struct mca_base_component_t mca_base_component_t;
 

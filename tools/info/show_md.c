@@ -8,7 +8,7 @@
 static const char head[] =
     "# Parameters\n"
     "\n"
-    "Every parameter of Keel, by the room that registers it. `docs/man/keelrun.1` says how to set "
+    "Every parameter of Keel, by the room that reads it. `docs/man/keelrun.1` says how to set "
     "one:\n"
     "`--mca NAME VALUE`, the environment variable `KEEL_MCA_NAME`, or a line `NAME = VALUE` in\n"
     "`~/.config/keel/keel.conf` or `/etc/keel/keel.conf`. `keel-info --param NAME` shows a "
