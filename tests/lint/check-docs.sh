@@ -51,7 +51,7 @@ report 'every man page is installed' "$(for page in docs/man/*.[1-9]; do
 done)"
 
 # The names in the option table.
-options=$(sed -n 's/^    {"\([A-Za-z-]*\)", .*/\1/p' launcher/request/options/options.c)
+options=$(sed -n 's/^    {{\("[^}]*"\)}, .*/\1/p' launcher/request/options/options.c | tr -d '",' | tr ' ' '\n')
 report 'options were found' "$(test -n "$options" || echo 'none in launcher/request/options/options.c')"
 report 'every option is in keelrun(1)' "$(for option in $options; do
     grep -qE "(^\.It |, )Fl -?$option( |$)" docs/man/keelrun.1 || echo "$option"

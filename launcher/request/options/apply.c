@@ -1,4 +1,4 @@
-/* What the options do: one function each, or one for several. */
+/* What the options do: a function for each kind, and for each option that is of none. */
 #include <config.h>
 
 #include <launcher/request/options/parser.h>
@@ -9,15 +9,12 @@
 #include <base/settings/param.h>
 #include <base/settings/param_file.h>
 #include <errno.h>
-#include <launcher/request/options/help.h>
 #include <launcher/request/options/mca_names.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { TIMEOUT_MAX_S = 365 * 24 * 3600 };
 
 bool parser_wrong(struct parser *parser, const char *format, ...)
 {
@@ -59,24 +56,69 @@ bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *number
     return true;
 }
 
-bool number_option(struct parser *parser, const char *option, const char *text, uint32_t max,
-                   uint32_t *number)
+/* Kinds of options. */
+
+static void *member(const struct parser *parser)
 {
-    if (parse_number(text, 1, max, number)) {
-        return true;
+    const void *const bases[] = {
+        [BASE_REQUEST] = parser->request, [BASE_APP] = parser->app, [BASE_PARSER] = parser};
+    return (char *) (uintptr_t) bases[parser->row->base] + parser->row->offset;
+}
+
+bool apply_flag(struct parser *parser, const char *value)
+{
+    (void) value;
+    *(bool *) member(parser) = true;
+    return true;
+}
+
+bool apply_choice(struct parser *parser, const char *value)
+{
+    (void) value;
+    *(unsigned *) member(parser) = parser->row->number;
+    return true;
+}
+
+bool number_option(struct parser *parser, const char *value, uint32_t *number)
+{
+    return parse_number(value, 1, parser->row->number, number) ||
+           parser_wrong(parser, "%s %s: a whole number from 1 to %u is needed", parser->option,
+                        value, parser->row->number);
+}
+
+bool apply_number(struct parser *parser, const char *value)
+{
+    return number_option(parser, value, member(parser));
+}
+
+bool apply_text(struct parser *parser, const char *value)
+{
+    char **text = member(parser);
+    if (!*value) {
+        return parser_wrong(parser, "%s: %s is needed", parser->option, parser->row->text);
     }
-    return parser_wrong(parser, "%s %s: a whole number from 1 to %u is needed", option, text, max);
+    free(*text);
+    *text = strdup(value);
+    return *text || parser_no_memory(parser);
 }
 
-bool apply_count(struct parser *parser, const char *option, char **values)
+bool apply_place(struct parser *parser, const char *value)
 {
-    return number_option(parser, option, values[0], RANKS_MAX, &parser->app->count);
+    char why[512];
+    return parser->row->place(&parser->request->placement, value, why, sizeof(why)) ==
+               ORTE_SUCCESS ||
+           parser_wrong(parser, "%s %s", parser->option, why);
 }
 
-bool apply_timeout(struct parser *parser, const char *option, char **values)
+bool apply_print(struct parser *parser, const char *value)
 {
-    return number_option(parser, option, values[0], TIMEOUT_MAX_S, &parser->request->timeout_s);
+    (void) value;
+    parser->row->print();
+    parser->done = true;
+    return true;
 }
+
+/* The environment. */
 
 static bool name_valid(const char *name, size_t size)
 {
@@ -101,59 +143,49 @@ static bool export_matching(struct parser *parser, const char *prefix, size_t si
     return true;
 }
 
-bool apply_export(struct parser *parser, const char *option, char **values)
+bool apply_export(struct parser *parser, const char *text)
 {
-    const char *text = values[0];
     size_t size = strcspn(text, "=");
     if (!name_valid(text, size)) {
-        return parser_wrong(parser, "%s '%s': NAME or NAME=VALUE is needed", option, text);
+        return parser_wrong(parser, "%s '%s': NAME or NAME=VALUE is needed", parser->option, text);
     }
     if (!text[size] && text[size - 1] == '*') {
         return export_matching(parser, text, size - 1);
     }
     const char *value = text[size] ? text + size + 1 : getenv(text);
     if (!value) {
-        log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment", option, text);
+        log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment",
+                 parser->option, text);
         return true;
     }
     return env_set(&parser->app->env, "", text, size, value) || parser_no_memory(parser);
 }
 
-/* -genv NAME VALUE and, of one program, -env */
-static bool set_env(struct parser *parser, char ***env, const char *option, char **values)
+bool apply_env(struct parser *parser, const char *name)
 {
-    if (!name_valid(values[0], strlen(values[0])) || strchr(values[0], '=')) {
-        return parser_wrong(parser, "%s '%s': NAME VALUE is needed", option, values[0]);
+    if (!name_valid(name, strlen(name)) || strchr(name, '=')) {
+        return parser_wrong(parser, "%s '%s': NAME VALUE is needed", parser->option, name);
     }
-    return env_set(env, "", values[0], strlen(values[0]), values[1]) || parser_no_memory(parser);
-}
-
-bool apply_env(struct parser *parser, const char *option, char **values)
-{
-    return set_env(parser, &parser->app->env, option, values);
-}
-
-bool apply_genv(struct parser *parser, const char *option, char **values)
-{
-    return set_env(parser, &parser->genv, option, values);
+    return env_set(member(parser), "", name, strlen(name), parser->second) ||
+           parser_no_memory(parser);
 }
 
 /* NAME,NAME,...: with keelrun's own values. */
-static bool set_envlist(struct parser *parser, char ***env, const char *option, const char *names)
+bool apply_envlist(struct parser *parser, const char *names)
 {
     for (;;) {
         size_t size = strcspn(names, ",");
         char *name = strndup(names, size);
         const char *value = name ? getenv(name) : NULL;
         bool right = name_valid(names, size) && !memchr(names, '=', size);
-        bool set = !right || !value || env_set(env, "", name, size, value);
+        bool set = !right || !value || env_set(member(parser), "", name, size, value);
         if (right && name && !value) {
-            log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment", option,
-                     name);
+            log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment",
+                     parser->option, name);
         }
         free(name);
         if (!right) {
-            return parser_wrong(parser, "%s '%s': NAME,NAME,... is needed", option, names);
+            return parser_wrong(parser, "%s '%s': NAME,NAME,... is needed", parser->option, names);
         }
         if (!set || !name) {
             return parser_no_memory(parser);
@@ -165,52 +197,23 @@ static bool set_envlist(struct parser *parser, char ***env, const char *option, 
     }
 }
 
-bool apply_envlist(struct parser *parser, const char *option, char **values)
-{
-    return set_envlist(parser, &parser->app->env, option, values[0]);
-}
+/* Output. */
 
-bool apply_genvlist(struct parser *parser, const char *option, char **values)
-{
-    return set_envlist(parser, &parser->genv, option, values[0]);
-}
-
-bool set_text(struct parser *parser, const char *option, const char *needed, const char *text,
-              char **to)
-{
-    if (!*text) {
-        return parser_wrong(parser, "%s: %s is needed", option, needed);
-    }
-    char *copy = strdup(text);
-    if (!copy) {
-        return parser_no_memory(parser);
-    }
-    free(*to);
-    *to = copy;
-    return true;
-}
-
-bool apply_wdir(struct parser *parser, const char *option, char **values)
-{
-    return set_text(parser, option, "a folder", values[0], &parser->app->wdir);
-}
-
-bool apply_output_dir(struct parser *parser, const char *option, char **values)
+bool apply_output_dir(struct parser *parser, const char *value)
 {
     char why[512] = "out of memory";
-    return output_parse_dir(&parser->request->output, values[0], why, sizeof(why)) ==
-               ORTE_SUCCESS ||
-           parser_wrong(parser, "%s %s: %s", option, values[0], why);
+    return output_parse_dir(&parser->request->output, value, why, sizeof(why)) == ORTE_SUCCESS ||
+           parser_wrong(parser, "%s %s: %s", parser->option, value, why);
 }
 
 /* Words with commas between them, as mpirun 5 has them. */
-bool apply_output(struct parser *parser, const char *option, char **values)
+bool apply_output(struct parser *parser, const char *words)
 {
     struct run_request *request = parser->request;
     char why[512] = "out of memory";
-    return output_parse(&request->output, values[0], &request->merge_stderr, why, sizeof(why)) ==
+    return output_parse(&request->output, words, &request->merge_stderr, why, sizeof(why)) ==
                ORTE_SUCCESS ||
-           parser_wrong(parser, "%s %s", option, why);
+           parser_wrong(parser, "%s %s", parser->option, why);
 }
 
 bool *ranks_parse(const char *list)
@@ -224,176 +227,113 @@ bool *ranks_parse(const char *list)
     return ranks;
 }
 
-bool apply_output_ranks(struct parser *parser, const char *option, char **values)
+bool apply_output_ranks(struct parser *parser, const char *list)
 {
-    bool *ranks = ranks_parse(values[0]);
+    bool *ranks = ranks_parse(list);
     free(ranks);
-    return ranks ? set_text(parser, option, "a list", values[0], &parser->request->output.ranks)
-                 : parser_wrong(parser, "%s '%s': numbers of ranks are needed, as in 0,4-7", option,
-                                values[0]);
+    return ranks ? apply_text(parser, list)
+                 : parser_wrong(parser, "%s '%s': numbers of ranks are needed, as in 0,4-7",
+                                parser->option, list);
 }
 
-bool apply_report_uri(struct parser *parser, const char *option, char **values)
+bool apply_report(struct parser *parser, const char *value)
 {
-    return set_text(parser, option, "a file, - or +", values[0], &parser->request->uri_file);
-}
-
-bool apply_report(struct parser *parser, const char *option, char **values)
-{
-    const char *value = values[0], *file = value + strlen("json:");
+    char **file = member(parser);
     parser->request->report = true;
     if (strcmp(value, "json") == 0) {
-        free(parser->request->report_file);
-        parser->request->report_file = NULL;
+        free(*file);
+        *file = NULL;
         return true;
     }
-    if (strncmp(value, "json:", strlen("json:")) != 0) {
-        return parser_wrong(parser, "%s '%s': json, or json:FILE, is needed", option, value);
-    }
-    return set_text(parser, option, "a file behind json:", file, &parser->request->report_file);
+    return strncmp(value, "json:", strlen("json:")) == 0
+               ? apply_text(parser, value + strlen("json:"))
+               : parser_wrong(parser, "%s '%s': json, or json:FILE, is needed", parser->option,
+                              value);
 }
 
-bool apply_dvm(struct parser *parser, const char *option, char **values)
-{
-    return set_text(parser, option, "a file", values[0], &parser->request->dvm);
-}
+/* Parameters. */
 
-static void warn_of_mistake(const struct parser *parser, const char *option, const char *name)
+static void warn_of_mistake(const struct parser *parser, const char *name)
 {
     const char *meant = mca_meant(name);
     if (meant && !strings_value(parser->params, name)) {
-        log_warn(LOG_LAUNCHER, "%s %s: no parameter has this name; was %s meant?", option, name,
-                 meant);
+        log_warn(LOG_LAUNCHER, "%s %s: no parameter has this name; was %s meant?", parser->option,
+                 name, meant);
     }
 }
 
-bool apply_mca(struct parser *parser, const char *option, char **values)
+static bool set_param(struct parser *parser, const char *name, const char *value)
 {
     char why[512];
-    if (!param_name_ok(values[0])) {
+    if (!param_name_ok(name)) {
         return parser_wrong(parser,
                             "%s '%s': not a parameter's name (docs/parameters.md lists them)",
-                            option, values[0]);
+                            parser->option, name);
     }
-    if (strlen(values[1]) > PARAM_VALUE_MAX) {
+    if (strlen(value) > PARAM_VALUE_MAX) {
         return parser_wrong(parser, "%s %s: the value has %zu characters; at most %d are possible",
-                            option, values[0], strlen(values[1]), PARAM_VALUE_MAX);
+                            parser->option, name, strlen(value), PARAM_VALUE_MAX);
     }
-    if (strchr(values[1], '\n')) {
-        return parser_wrong(parser, "%s %s: a value is one line", option, values[0]);
+    if (strchr(value, '\n')) {
+        return parser_wrong(parser, "%s %s: a value is one line", parser->option, name);
     }
-    if (mca_check(values[0], values[1], why, sizeof(why)) != ORTE_SUCCESS) {
-        return parser_wrong(parser, "%s %s", option, why);
+    if (mca_check(name, value, why, sizeof(why)) != ORTE_SUCCESS) {
+        return parser_wrong(parser, "%s %s", parser->option, why);
     }
-    warn_of_mistake(parser, option, values[0]);
-    if (param_override(values[0], values[1]) != ORTE_SUCCESS) { /* it fits: nothing was read yet */
+    warn_of_mistake(parser, name);
+    if (param_override(name, value) != ORTE_SUCCESS) { /* it fits: nothing was read yet */
         return parser_no_memory(parser);
     }
-    return env_set(&parser->params, "", values[0], strlen(values[0]), values[1]) ||
-           parser_no_memory(parser);
+    return env_set(&parser->params, "", name, strlen(name), value) || parser_no_memory(parser);
 }
 
-/* NAME=VALUE of the row. */
-bool apply_param(struct parser *parser, const char *option, char **values)
+bool apply_mca(struct parser *parser, const char *name)
 {
-    char text[64];
-    snprintf(text, sizeof(text), "%s", values[0]);
-    char *value = strchr(text, '=');
-    *value++ = '\0';
-    return apply_mca(parser, option, (char *[]){text, value});
+    return set_param(parser, name, parser->second);
 }
 
-static bool set_param(struct parser *parser, const char *option, const char *name, char *value)
+bool apply_param(struct parser *parser, const char *value)
 {
-    return apply_mca(parser, option, (char *[]){(char *) (uintptr_t) name, value});
+    return set_param(parser, parser->row->param, value);
 }
 
-bool apply_prefix(struct parser *parser, const char *option, char **values)
+bool apply_prefix(struct parser *parser, const char *folder)
 {
-    if (values[0][0] != '/') {
-        return parser_wrong(parser, "%s '%s': the whole path of a folder is needed", option,
-                            values[0]);
-    }
-    return set_param(parser, option, "plm_prefix", values[0]);
+    return folder[0] == '/' ? apply_param(parser, folder)
+                            : parser_wrong(parser, "%s '%s': the whole path of a folder is needed",
+                                           parser->option, folder);
 }
 
-bool apply_noprefix(struct parser *parser, const char *option, char **values)
+bool apply_noprefix(struct parser *parser, const char *none)
 {
-    char no[] = "0";
-    return set_param(parser, option, "library_path", no) &&
-           set_param(parser, option, "plm_prefix", values[0]);
+    return set_param(parser, "library_path", "0") && apply_param(parser, none);
 }
 
-bool apply_launch_agent(struct parser *parser, const char *option, char **values)
+bool apply_launch_agent(struct parser *parser, const char *command)
 {
-    if (!values[0][strspn(values[0], " \t")]) {
-        return parser_wrong(parser, "%s: a command is needed, as keeld", option);
-    }
-    return set_param(parser, option, "plm_launch_agent", values[0]);
+    return command[strspn(command, " \t")]
+               ? apply_param(parser, command)
+               : parser_wrong(parser, "%s: a command is needed, as keeld", parser->option);
 }
 
-bool apply_stdin(struct parser *parser, const char *option, char **values)
+/* Others. */
+
+bool apply_stdin(struct parser *parser, const char *value)
 {
     struct run_request *request = parser->request;
-    if (strcmp(values[0], "all") == 0 || strcmp(values[0], "none") == 0) {
-        request->input = values[0][0] == 'a' ? INPUT_ALL : INPUT_NONE;
+    if (strcmp(value, "all") == 0 || strcmp(value, "none") == 0) {
+        request->input = value[0] == 'a' ? INPUT_ALL : INPUT_NONE;
         return true;
     }
     request->input = INPUT_RANK;
-    return parse_number(values[0], 0, RANKS_MAX - 1, &request->input_rank) ||
-           parser_wrong(parser, "%s '%s': a rank's number, all or none is needed", option,
-                        values[0]);
+    return parse_number(value, 0, RANKS_MAX - 1, &request->input_rank) ||
+           parser_wrong(parser, "%s '%s': a rank's number, all or none is needed", parser->option,
+                        value);
 }
 
-bool apply_pty(struct parser *parser, const char *option, char **values)
+bool apply_completion(struct parser *parser, const char *shell)
 {
-    (void) option;
-    parser->request->pty = strcmp(values[0], "always") == 0 ? PTY_ALWAYS : PTY_NEVER;
-    return true;
-}
-
-bool apply_help(struct parser *parser, const char *option, char **values)
-{
-    (void) option;
-    (void) values;
-    help_print();
-    parser->done = true;
-    return true;
-}
-
-bool apply_version(struct parser *parser, const char *option, char **values)
-{
-    (void) option;
-    (void) values;
-    version_print();
-    parser->done = true;
-    return true;
-}
-
-bool apply_parameters(struct parser *parser, const char *option, char **values)
-{
-    (void) option;
-    (void) values;
-    parameters_print();
-    parser->done = true;
-    return true;
-}
-
-bool apply_completion(struct parser *parser, const char *option, char **values)
-{
-    if (strcmp(values[0], "bash") != 0) {
-        return parser_wrong(parser, "%s %s: bash is needed", option, values[0]);
-    }
-    completion_print();
-    parser->done = true;
-    return true;
-}
-
-/* Of options that ask for what keelrun does by itself. */
-bool apply_nothing(struct parser *parser, const char *option, char **values)
-{
-    (void) parser;
-    (void) option;
-    (void) values;
-    return true;
+    return strcmp(shell, "bash") == 0
+               ? apply_print(parser, shell)
+               : parser_wrong(parser, "%s %s: bash is needed", parser->option, shell);
 }

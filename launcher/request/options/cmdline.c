@@ -11,10 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SHORT_OPTION = 6, /* letters: shorter words are like too many others */
-    NAME_MAX_BYTES = 64,
-};
+enum { SHORT_OPTION = 6 /* letters: shorter words are like too many others */ };
 
 /* Unknown options. */
 
@@ -24,14 +21,15 @@ static const char *near_option(const char *name, size_t size)
 {
     const char *nearest = NULL, *begins = NULL;
     size_t least = size < SHORT_OPTION ? 2 : 3, beginnings = 0; /* one letter, or two, may differ */
-    for (size_t i = 0; i < option_count; i++) {
-        size_t distance = suggest_distance(name, size, options[i].name);
+    for (size_t i = 0; i < option_count * OPTION_NAMES; i++) {
+        const char *one = options[i / OPTION_NAMES].names[i % OPTION_NAMES];
+        size_t distance = one ? suggest_distance(name, size, one) : SUGGEST_NEVER;
         if (distance < least && distance < size) {
             least = distance;
-            nearest = options[i].name;
+            nearest = one;
         }
-        if (size > 2 && strncmp(options[i].name, name, size) == 0) {
-            begins = options[i].name;
+        if (one && size > 2 && strncmp(one, name, size) == 0) {
+            begins = one;
             beginnings++;
         }
     }
@@ -52,31 +50,29 @@ static bool unknown_option(struct parser *parser, const char *text, const char *
     return parser_wrong(parser, "unknown option '%s' (keelrun --help lists all)", text);
 }
 
-static const struct option *find_option(const char *name, size_t size)
-{
-    for (size_t i = 0; i < option_count; i++) {
-        if (strlen(options[i].name) == size && strncmp(options[i].name, name, size) == 0) {
-            return &options[i];
-        }
-    }
-    return NULL;
-}
-
 /* Arguments. */
+
+bool option_apply(struct parser *parser, const struct option *row, const char *shown,
+                  const char *value)
+{
+    snprintf(parser->option, sizeof(parser->option), "%s", shown);
+    parser->row = row;
+    return !row->apply || row->apply(parser, value);
+}
 
 /* Reads one option and its values; those of --name=value too. */
 static bool parse_option(struct parser *parser)
 {
-    char *text = *parser->argv++;
+    char *text = *parser->argv++, shown[sizeof(parser->option)]; /* without the value */
     bool two_dashes = text[1] == '-';
     char *name = text + 1 + two_dashes;
     size_t size = two_dashes ? strcspn(name, "=") : strlen(name);
-    const struct option *option = find_option(name, size);
-    if (!option) {
+    const struct option *row = option_find(name, size);
+    if (!row) {
         return unknown_option(parser, text, name, size);
     }
-    char *values[2] = {(char *) option->preset, NULL};
-    int count = 0, wanted = !option->value ? 0 : strchr(option->value, ' ') ? 2 : 1;
+    const char *values[2] = {row->text, NULL};
+    int count = 0, wanted = !row->value ? 0 : strchr(row->value, ' ') ? 2 : 1;
     if (name[size] && count < wanted) {
         values[count++] = name + size + 1;
     } else if (name[size]) {
@@ -89,13 +85,9 @@ static bool parse_option(struct parser *parser)
         }
         values[count++] = *parser->argv++;
     }
-    if (option->apply) {
-        char shown[NAME_MAX_BYTES]; /* without the value */
-        snprintf(shown, sizeof(shown), "%.*s", (int) (name + size - text), text);
-        return option->apply(parser, shown, values);
-    }
-    *(bool *) ((char *) parser->request + option->flag) = true;
-    return true;
+    snprintf(shown, sizeof(shown), "%.*s", (int) (name + size - text), text);
+    parser->second = values[1];
+    return option_apply(parser, row, shown, values[0]);
 }
 
 /* The word that ends a program: a colon, or the NULL behind the last. */
@@ -192,18 +184,18 @@ static bool parse_apps(struct parser *parser)
 }
 
 /* The lines of --app's file take the place of what is left. */
-bool apply_app(struct parser *parser, const char *option, char **values)
+bool apply_app(struct parser *parser, const char *path)
 {
     char why[512];
     if (parser->file.path) {
-        return parser_wrong(parser, "%s in a file of %s", option, option);
+        return parser_wrong(parser, "%s in a file of %s", parser->option, parser->option);
     }
     if (*parser->argv) {
-        return parser_wrong(parser, "%s %s: nothing can follow but '%s' does", option, values[0],
+        return parser_wrong(parser, "%s %s: nothing can follow but '%s' does", parser->option, path,
                             *parser->argv);
     }
-    if (app_file_read(&parser->file, values[0], why, sizeof(why)) != ORTE_SUCCESS) {
-        return parser_wrong(parser, "%s %s", option, why);
+    if (app_file_read(&parser->file, path, why, sizeof(why)) != ORTE_SUCCESS) {
+        return parser_wrong(parser, "%s %s", parser->option, why);
     }
     parser->argv = parser->file.words;
     return true;

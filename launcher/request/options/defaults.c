@@ -53,15 +53,12 @@ static struct param *either(struct param *own, struct param *ompis)
     return *param_string(param) ? param : NULL;
 }
 
-/* What apply makes of a parameter's value. */
-static bool apply(struct parser *parser, apply_fn *fn, struct param *param)
+/* As if this option had the parameter's value. */
+static bool apply(struct parser *parser, const char *option, struct param *param)
 {
-    char where[64];
-    char *value = strdup(param_string(param));
-    snprintf(where, sizeof(where), "the parameter %s:", param->name);
-    bool right = value ? fn(parser, where, &value) : parser_no_memory(parser);
-    free(value);
-    return right;
+    char shown[64];
+    snprintf(shown, sizeof(shown), "the parameter %s:", param->name);
+    return option_apply(parser, option_find(option, strlen(option)), shown, param_string(param));
 }
 
 static bool settles(const struct placement *placement)
@@ -82,7 +79,7 @@ static bool map_default(struct parser *parser)
     }
     struct run_request *request = parser->request;
     bool over = request->oversubscribe, never = request->no_oversubscribe;
-    bool right = apply(parser, apply_map_by, param);
+    bool right = apply(parser, "map-by", param);
     if (over || never) { /* options count more */
         request->oversubscribe = over;
         request->no_oversubscribe = never;
@@ -99,7 +96,7 @@ static bool rank_default(struct parser *parser)
     if (placement->rank_by != RANK_BY_DEFAULT || !param) {
         return true;
     }
-    if (!apply(parser, apply_rank_by, param)) {
+    if (!apply(parser, "rank-by", param)) {
         return false;
     }
     if (!settles(placement)) {
@@ -118,7 +115,7 @@ static bool bind_default(struct parser *parser)
         placement->map_by == MAP_BY_RANKFILE) {
         return true;
     }
-    if (!apply(parser, apply_bind, param)) {
+    if (!apply(parser, "bind-to", param)) {
         return false;
     }
     if (!settles(placement)) {
@@ -131,7 +128,7 @@ static bool hostfile_default(struct parser *parser)
 {
     struct param *param = either(&params.hostfile, &params.ompi_hostfile);
     bool given = parser->hostfiles || parser->request->simulate_nodes;
-    return given || !param || apply(parser, apply_hostfile, param);
+    return given || !param || apply(parser, "hostfile", param);
 }
 
 /* Simulated nodes are the job's own. */
@@ -139,15 +136,16 @@ static bool dvm_default(struct parser *parser)
 {
     const struct run_request *request = parser->request;
     bool given = request->dvm || request->simulate_nodes;
-    return given || !*param_string(&params.dvm) || apply(parser, apply_dvm, &params.dvm);
+    return given || !*param_string(&params.dvm) || apply(parser, "dvm", &params.dvm);
 }
 
 /* hydra's variable for --timeout */
 static bool timeout_default(struct parser *parser)
 {
-    char *value = getenv("MPIEXEC_TIMEOUT");
+    const char *value = getenv("MPIEXEC_TIMEOUT");
     return parser->request->timeout_s || !value || !*value ||
-           apply_timeout(parser, "MPIEXEC_TIMEOUT", &value);
+           option_apply(parser, option_find("timeout", strlen("timeout")), "MPIEXEC_TIMEOUT",
+                        value);
 }
 
 bool defaults_apply(struct parser *parser)

@@ -50,17 +50,19 @@ static void print_help(const char *text, size_t column)
     printf("\n");
 }
 
-/* An option with its other names, which are the rows behind it. */
-static void print_option(size_t at)
+static const char *dashes(const char *name)
 {
-    size_t column = 2, next = at;
-    printf("  ");
-    do {
-        const char *name = options[next].name;
-        column += (size_t) printf("%s-%s%s", next > at ? ", " : "", name[1] ? "-" : "", name);
-    } while (++next < option_count && !options[next].help);
-    column += options[at].value ? (size_t) printf(" %s", options[at].value) : 0;
-    print_help(options[at].help, column);
+    return name[1] ? "--" : "-";
+}
+
+static void print_option(const struct option *option)
+{
+    size_t column = (size_t) printf(" ");
+    for (const char *const *name = option->names; *name; name++) {
+        column += (size_t) printf("%s %s%s", name > option->names ? "," : "", dashes(*name), *name);
+    }
+    column += option->value ? (size_t) printf(" %s", option->value) : 0;
+    print_help(option->help, column);
 }
 
 void help_print(void)
@@ -70,9 +72,7 @@ void help_print(void)
         if (i == 0 || options[i].group != options[i - 1].group) {
             printf("\n%s\n", option_groups[options[i].group]);
         }
-        if (options[i].help) {
-            print_option(i);
-        }
+        print_option(&options[i]);
     }
     fputs(end, stdout);
 }
@@ -140,14 +140,16 @@ static const char script_end[] =
 
 static void print_choice(const struct option *option)
 {
-    const char *words = option->words ? option->words : "";
-    printf("    -%s | --%s) how=(", option->name, option->name);
-    if (strcmp(words, "FILE") == 0 || strcmp(words, "DIR") == 0) {
-        printf("-%c) ;;\n", *words == 'F' ? 'f' : 'd');
-    } else if (strcmp(words, "HOST") == 0) {
-        printf("-A hostname) ;;\n");
-    } else {
-        printf("-W '%s') ;;\n", words);
+    const char *words = option->words ? option->words : option->value;
+    for (const char *const *name = option->names; *name; name++) {
+        printf("    -%s | --%s) how=(", *name, *name);
+        if (strcmp(words, "FILE") == 0 || strcmp(words, "DIR") == 0) {
+            printf("-%c) ;;\n", *words == 'F' ? 'f' : 'd');
+        } else if (strcmp(words, "HOST") == 0) {
+            printf("-A hostname) ;;\n");
+        } else {
+            printf("-W '%s') ;;\n", option->words ? words : "");
+        }
     }
 }
 
@@ -157,7 +159,9 @@ void completion_print(void)
            "_keelrun()\n{\n"
            "    local names='");
     for (size_t i = 0; i < option_count; i++) {
-        printf("%s-%s%s", i ? " " : "", options[i].name[1] ? "-" : "", options[i].name);
+        for (const char *const *name = options[i].names; *name; name++) {
+            printf("%s%s%s", i || name > options[i].names ? " " : "", dashes(*name), *name);
+        }
     }
     fputs(script_begin, stdout);
     for (size_t i = 0; i < option_count; i++) {

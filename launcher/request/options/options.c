@@ -1,7 +1,12 @@
 #include <config.h>
 
+#include <launcher/request/options/help.h>
 #include <launcher/request/options/options.h>
 #include <launcher/request/options/parser.h>
+#include <launcher/request/rankfile.h>
+#include <string.h>
+
+enum { TIMEOUT_MAX_S = 365 * 24 * 3600, CPUS_MAX = 1 << 16 };
 
 const char *const option_groups[GROUPS] = {
     [GROUP_WHAT] = "What to run",
@@ -14,189 +19,198 @@ const char *const option_groups[GROUPS] = {
 };
 
 #define OBJECTS "hwthread core l1cache l2cache l3cache numa package"
-#define FLAG(name) NULL, NULL, NULL, offsetof(struct run_request, name)
-#define TAKES(value, apply) value, apply, NULL, 0
-#define SAYS(apply, preset) NULL, apply, preset, 0
 
-/* clang-format off: a row is a line, or two */
+/* what is set */
+#define REQUEST(member) .base = BASE_REQUEST, .offset = offsetof(struct run_request, member)
+#define APP(member) .base = BASE_APP, .offset = offsetof(struct app_request, member)
+#define PARSER(member) .base = BASE_PARSER, .offset = offsetof(struct parser, member)
+/* how */
+#define TAKES(shown, fn) .value = shown, .apply = fn
+#define SAYS(fn, preset) .apply = fn, .text = preset
+#define FLAG(member) .apply = apply_flag, REQUEST(member)
+#define CHOICE(member, choice) .apply = apply_choice, REQUEST(member), .number = choice
+#define NUMBER(shown, max) TAKES(shown, apply_number), .number = max
+#define TEXT(shown, needed) TAKES(shown, apply_text), .text = needed
+#define PLACE(shown, fn) TAKES(shown, apply_place), .place = fn
+#define PRINTS(fn) .apply = apply_print, .print = fn
+#define ACCEPTED .apply = NULL
+
+/* clang-format off */
 const struct option options[] = {
-    {"n", TAKES("N", apply_count), GROUP_WHAT,
-     "so many ranks (default: as many as there are free slots)", NULL},
-    {"np", TAKES("N", apply_count), GROUP_WHAT, NULL, NULL},
-    {"c", TAKES("N", apply_count), GROUP_WHAT, NULL, NULL},
-    {"x", TAKES("NAME[=VALUE]", apply_export), GROUP_WHAT,
+    {{"n", "np", "c"}, GROUP_WHAT, "so many ranks (default: as many as there are free slots)",
+     NUMBER("N", RANKS_MAX), APP(count)},
+    {{"x"}, GROUP_WHAT,
      "give the ranks this environment variable, with this value or keelrun's own; NAME* takes all "
-     "that begin so. Repeatable",
-     NULL},
-    {"wdir", TAKES("DIR", apply_wdir), GROUP_WHAT, "start them in this folder", "DIR"},
-    {"wd", TAKES("DIR", apply_wdir), GROUP_WHAT, NULL, "DIR"},
-    {"app", TAKES("FILE", apply_app), GROUP_WHAT,
-     "the programs are in a file, one a line, each with its options", "FILE"},
-    {"configfile", TAKES("FILE", apply_app), GROUP_WHAT, NULL, "FILE"},
-    {"genv", TAKES("NAME VALUE", apply_genv), GROUP_WHAT,
-     "the same for all programs, where they have no such variable of their own", NULL},
-    {"genvlist", TAKES("NAME,...", apply_genvlist), GROUP_WHAT,
-     "keelrun's own values of these, for all programs", NULL},
-    {"env", TAKES("NAME VALUE", apply_env), GROUP_WHAT, "-x as hydra writes it", NULL},
-    {"envlist", TAKES("NAME,...", apply_envlist), GROUP_WHAT, "several of keelrun's own", NULL},
-    {"genvall", SAYS(apply_nothing, ""), GROUP_WHAT, "accepted: ranks have keelrun's environment",
-     NULL},
-    {"envall", SAYS(apply_nothing, ""), GROUP_WHAT, NULL, NULL},
-    {"noprefix", SAYS(apply_noprefix, ""), GROUP_WHAT,
-     "leave the ranks' LD_LIBRARY_PATH as it is, and look for keeld where it is here", NULL},
-    {"allow-run-as-root", SAYS(apply_nothing, ""), GROUP_WHAT,
-     "accepted: nobody is forbidden to run as root", NULL},
+     "that begin so. Repeatable", TAKES("NAME[=VALUE]", apply_export), APP(env)},
+    {{"wdir", "wd"}, GROUP_WHAT, "start them in this folder", TEXT("DIR", "a folder"), APP(wdir)},
+    {{"app", "configfile"}, GROUP_WHAT,
+     "the programs are in a file, one a line, each with its options", TAKES("FILE", apply_app)},
+    {{"genv"}, GROUP_WHAT,
+     "the same for all programs, where they have no such variable of their own",
+     TAKES("NAME VALUE", apply_env), PARSER(genv)},
+    {{"genvlist"}, GROUP_WHAT, "keelrun's own values of these, for all programs",
+     TAKES("NAME,...", apply_envlist), PARSER(genv)},
+    {{"env"}, GROUP_WHAT, "-x as hydra writes it", TAKES("NAME VALUE", apply_env), APP(env)},
+    {{"envlist"}, GROUP_WHAT, "several of keelrun's own",
+     TAKES("NAME,...", apply_envlist), APP(env)},
+    {{"genvall", "envall"}, GROUP_WHAT, "accepted: ranks have keelrun's environment", ACCEPTED},
+    {{"noprefix"}, GROUP_WHAT,
+     "leave the ranks' LD_LIBRARY_PATH as it is, and look for keeld where it is here",
+     SAYS(apply_noprefix, ""), .param = "plm_prefix"},
+    {{"allow-run-as-root"}, GROUP_WHAT, "accepted: nobody is forbidden to run as root", ACCEPTED},
 
-    {"host", TAKES("NAME[:SLOTS],...", apply_host), GROUP_WHERE,
-     "on these nodes, of each program; n[01-16] names several, +n1 the second of all", "HOST"},
-    {"H", TAKES("NAME[:SLOTS],...", apply_host), GROUP_WHERE, NULL, "HOST"},
-    {"hosts", TAKES("NAME[:SLOTS],...", apply_host), GROUP_WHERE, NULL, "HOST"},
-    {"hostfile", TAKES("FILE", apply_hostfile), GROUP_WHERE,
+    {{"host", "H", "hosts"}, GROUP_WHERE,
+     "on these nodes, of each program; n[01-16] names several, +n1 the second of all",
+     TAKES("NAME[:SLOTS],...", apply_host), .words = "HOST"},
+    {{"hostfile", "machinefile", "f"}, GROUP_WHERE,
      "on the nodes of a file, with lines of NAME [slots=N] [max_slots=N]; --host chooses among "
-     "them",
-     "FILE"},
-    {"machinefile", TAKES("FILE", apply_hostfile), GROUP_WHERE, NULL, "FILE"},
-    {"f", TAKES("FILE", apply_hostfile), GROUP_WHERE, NULL, "FILE"},
-    {"prefix", TAKES("DIR", apply_prefix), GROUP_WHERE,
-     "Keel is installed below this folder on other nodes, if it is not the same as here", NULL},
-    {"launch-agent", TAKES("COMMAND", apply_launch_agent), GROUP_WHERE,
-     "start keeld on other nodes by this command, which a shell there gets", NULL},
-    {"dvm", TAKES("FILE", apply_dvm), GROUP_WHERE,
-     "on a standing DVM, by the file that keel-dvm --uri has written; --host and --hostfile choose "
-     "among its nodes",
-     "FILE"},
-    {"nolocal", SAYS(apply_map_by, "NOLOCAL"), GROUP_WHERE, "not on keelrun's own node", NULL},
-    {"simulate", TAKES("NODESxSLOTS", apply_simulate), GROUP_WHERE,
+     "them", TAKES("FILE", apply_hostfile)},
+    {{"prefix"}, GROUP_WHERE,
+     "Keel is installed below this folder on other nodes, if it is not the same as here",
+     TAKES("DIR", apply_prefix), .param = "plm_prefix"},
+    {{"launch-agent"}, GROUP_WHERE,
+     "start keeld on other nodes by this command, which a shell there gets",
+     TAKES("COMMAND", apply_launch_agent), .param = "plm_launch_agent"},
+    {{"dvm"}, GROUP_WHERE,
+     "on a standing DVM, by the file that keel-dvm --uri has written; --host and --hostfile "
+     "choose among its nodes", TEXT("FILE", "a file"), REQUEST(dvm)},
+    {{"nolocal"}, GROUP_WHERE, "not on keelrun's own node", SAYS(apply_map_by, "NOLOCAL")},
+    {{"simulate"}, GROUP_WHERE,
      "on simulated nodes of this machine, each with a daemon, a name and a session folder of its "
-     "own",
-     NULL},
-    {"simulate-topo", TAKES("TOPOLOGY", apply_simulate_topo), GROUP_WHERE,
+     "own", TAKES("NODESxSLOTS", apply_simulate)},
+    {{"simulate-topo"}, GROUP_WHERE,
      "of simulated nodes: hwloc's synthetic description, as in 'package:2 core:4 pu:2', or an XML "
      "file",
-     "FILE"},
+     TAKES("TOPOLOGY", apply_simulate_topo), REQUEST(simulate_topo),
+     .text = "a description or a file", .words = "FILE"},
 
-    {"N", TAKES("N", apply_per_node), GROUP_PLACE,
-     "N ranks on each node, or with -n at most so many; of each program", NULL},
-    {"npernode", TAKES("N", apply_per_node), GROUP_PLACE, NULL, NULL},
-    {"ppn", TAKES("N", apply_per_node), GROUP_PLACE, NULL, NULL},
-    {"perhost", TAKES("N", apply_per_node), GROUP_PLACE, NULL, NULL},
-    {"ntasks-per-node", TAKES("N", apply_per_node), GROUP_PLACE, NULL, NULL},
-    {"pernode", SAYS(apply_per_node, "1"), GROUP_PLACE, "one rank on each node", NULL},
-    {"npersocket", TAKES("N", apply_npersocket), GROUP_PLACE,
-     "N ranks on each package, and bound to it", NULL},
-    {"map-by", TAKES("HOW[:WORD]...", apply_map_by), GROUP_PLACE,
+    {{"N", "npernode", "ppn", "perhost", "ntasks-per-node"}, GROUP_PLACE,
+     "N ranks on each node, or with -n at most so many; of each program",
+     NUMBER("N", RANKS_MAX), APP(per_node)},
+    {{"pernode"}, GROUP_PLACE, "one rank on each node",
+     SAYS(apply_number, "1"), APP(per_node), .number = RANKS_MAX},
+    {{"npersocket"}, GROUP_PLACE, "N ranks on each package, and bound to it",
+     TAKES("N", apply_npersocket), .number = RANKS_MAX},
+    {{"map-by"}, GROUP_PLACE,
      "slot, node, an object (hwthread, core, l1cache, l2cache, l3cache, numa, package), "
      "ppr:N:OBJECT, seq or rankfile:FILE=F; words are PE=N, SPAN, OVERSUBSCRIBE, NOOVERSUBSCRIBE, "
-     "NOLOCAL, HWTCPUS (default: slot)",
-     "slot node " OBJECTS " ppr: seq rankfile:FILE="},
-    {"rank-by", TAKES("HOW", apply_rank_by), GROUP_PLACE,
+     "NOLOCAL, HWTCPUS (default: slot)", TAKES("HOW[:WORD]...", apply_map_by),
+     .words = "slot node " OBJECTS " ppr: seq rankfile:FILE="},
+    {{"rank-by"}, GROUP_PLACE,
      "number ranks by slot, node, fill, span, or an object, OBJECT:SPAN, OBJECT:FILL",
-     "slot node fill span " OBJECTS},
-    {"bind-to", TAKES("WHAT", apply_bind), GROUP_PLACE,
+     PLACE("HOW", placement_rank_by), .words = "slot node fill span " OBJECTS},
+    {{"bind-to"}, GROUP_PLACE,
      "bind each rank to its hwthread, core, l1cache, l2cache, l3cache, numa, package, or none; "
      "behind it :overload-allowed, :if-supported (default: none)",
-     "none " OBJECTS},
-    {"rankfile", TAKES("FILE", apply_rankfile), GROUP_PLACE, "as the file says, rank by rank",
-     "FILE"},
-    {"rf", TAKES("FILE", apply_rankfile), GROUP_PLACE, NULL, "FILE"},
-    {"cpus-per-proc", TAKES("N", apply_cpus_per_rank), GROUP_PLACE,
-     "each rank is bound to N processors of its own (PE=N)", NULL},
-    {"cpus-per-rank", TAKES("N", apply_cpus_per_rank), GROUP_PLACE, NULL, NULL},
-    {"use-hwthread-cpus", SAYS(apply_map_by, "HWTCPUS"), GROUP_PLACE,
-     "hardware threads are the processors, not cores", NULL},
-    {"cpu-set", TAKES("LIST", apply_cpu_set), GROUP_PLACE,
-     "only these processors of each node, as in 0-3,8", NULL},
-    {"cpu-list", TAKES("LIST", apply_cpu_set), GROUP_PLACE, NULL, NULL},
-    {"oversubscribe", SAYS(apply_map_by, "OVERSUBSCRIBE"), GROUP_PLACE,
+     PLACE("WHAT", placement_bind_to), .words = "none " OBJECTS},
+    {{"rankfile", "rf"}, GROUP_PLACE, "as the file says, rank by rank",
+     TAKES("FILE", apply_rankfile), .place = rankfile_read},
+    {{"cpus-per-proc", "cpus-per-rank"}, GROUP_PLACE,
+     "each rank is bound to N processors of its own (PE=N)",
+     NUMBER("N", CPUS_MAX), REQUEST(placement.cpus_per_rank)},
+    {{"use-hwthread-cpus"}, GROUP_PLACE, "hardware threads are the processors, not cores",
+     SAYS(apply_map_by, "HWTCPUS")},
+    {{"cpu-set", "cpu-list"}, GROUP_PLACE, "only these processors of each node, as in 0-3,8",
+     PLACE("LIST", placement_cpu_set)},
+    {{"oversubscribe"}, GROUP_PLACE,
      "allow more ranks than slots, without a warning; those beyond go to one node after the other",
-     NULL},
-    {"nooversubscribe", SAYS(apply_map_by, "NOOVERSUBSCRIBE"), GROUP_PLACE,
-     "never more ranks than slots, also where nobody gave them", NULL},
+     SAYS(apply_map_by, "OVERSUBSCRIBE")},
+    {{"nooversubscribe"}, GROUP_PLACE, "never more ranks than slots, also where nobody gave them",
+     SAYS(apply_map_by, "NOOVERSUBSCRIBE")},
 
-    {"display", TAKES("WHAT,...", apply_display), GROUP_SHOW,
+    {{"display"}, GROUP_SHOW,
      "print the map, the allocation, what ranks are bound to (bind), or the nodes' topologies "
-     "(topo)",
-     "map allocation bind topo"},
-    {"display-map", SAYS(apply_display, "map"), GROUP_SHOW, "the same as --display map", NULL},
-    {"display-allocation", SAYS(apply_display, "allocation"), GROUP_SHOW,
-     "the same as --display allocation", NULL},
-    {"display-topo", SAYS(apply_display, "topo"), GROUP_SHOW, "the same as --display topo", NULL},
-    {"report-bindings", FLAG(report_bindings), GROUP_SHOW,
-     "print on stderr where each rank is bound", NULL},
-    {"dry-run", FLAG(dry_run), GROUP_SHOW, "start no rank; without --display the map is printed",
-     NULL},
-    {"do-not-launch", FLAG(dry_run), GROUP_SHOW, NULL, NULL},
-    {"json", FLAG(json), GROUP_SHOW, "what is displayed comes as JSON", NULL},
+     "(topo)", TAKES("WHAT,...", apply_display), .words = "map allocation bind topo"},
+    {{"display-map"}, GROUP_SHOW, "the same as --display map", SAYS(apply_display, "map")},
+    {{"display-allocation"}, GROUP_SHOW, "the same as --display allocation",
+     SAYS(apply_display, "allocation")},
+    {{"display-topo"}, GROUP_SHOW, "the same as --display topo", SAYS(apply_display, "topo")},
+    {{"report-bindings"}, GROUP_SHOW, "print on stderr where each rank is bound",
+     FLAG(report_bindings)},
+    {{"dry-run", "do-not-launch"}, GROUP_SHOW,
+     "start no rank; without --display the map is printed", FLAG(dry_run)},
+    {{"json"}, GROUP_SHOW, "what is displayed comes as JSON", FLAG(json)},
 
-    {"byslot", SAYS(apply_map_by, "slot"), GROUP_OLD, "--map-by slot", NULL},
-    {"bynode", SAYS(apply_map_by, "node"), GROUP_OLD, "--map-by node", NULL},
-    {"bycore", SAYS(apply_map_by, "core"), GROUP_OLD, "--map-by core", NULL},
-    {"bysocket", SAYS(apply_map_by, "package"), GROUP_OLD, "--map-by package", NULL},
-    {"ppr", TAKES("N:OBJECT", apply_ppr), GROUP_OLD, "--map-by ppr:N:OBJECT", NULL},
-    {"bind-to-core", SAYS(apply_bind, "core"), GROUP_OLD, "--bind-to core", NULL},
-    {"bind-to-socket", SAYS(apply_bind, "package"), GROUP_OLD, "--bind-to package", NULL},
-    {"bind-to-none", SAYS(apply_bind, "none"), GROUP_OLD, "--bind-to none", NULL},
+    {{"byslot"}, GROUP_OLD, "--map-by slot", SAYS(apply_map_by, "slot")},
+    {{"bynode"}, GROUP_OLD, "--map-by node", SAYS(apply_map_by, "node")},
+    {{"bycore"}, GROUP_OLD, "--map-by core", SAYS(apply_map_by, "core")},
+    {{"bysocket"}, GROUP_OLD, "--map-by package", SAYS(apply_map_by, "package")},
+    {{"ppr"}, GROUP_OLD, "--map-by ppr:N:OBJECT", TAKES("N:OBJECT", apply_ppr)},
+    {{"bind-to-core"}, GROUP_OLD, "--bind-to core",
+     SAYS(apply_place, "core"), .place = placement_bind_to},
+    {{"bind-to-socket"}, GROUP_OLD, "--bind-to package",
+     SAYS(apply_place, "package"), .place = placement_bind_to},
+    {{"bind-to-none"}, GROUP_OLD, "--bind-to none",
+     SAYS(apply_place, "none"), .place = placement_bind_to},
 
-    {"stdin", TAKES("RANK", apply_stdin), GROUP_OUTPUT,
-     "this rank gets keelrun's standard input (default: 0), or all, or none", "all none"},
-    {"merge-stderr-to-stdout", FLAG(merge_stderr), GROUP_OUTPUT, "ranks' stderr is their stdout",
-     NULL},
-    {"tag-output", SAYS(apply_output, "tag"), GROUP_OUTPUT,
-     "begin each line with [job,rank]<stdout>:", NULL},
-    {"l", SAYS(apply_output, "rank"), GROUP_OUTPUT, "begin each line with [rank]", NULL},
-    {"prepend-rank", SAYS(apply_output, "rank"), GROUP_OUTPUT, NULL, NULL},
-    {"timestamp-output", SAYS(apply_output, "timestamp"), GROUP_OUTPUT,
-     "begin each line with the time", NULL},
-    {"output-filename", TAKES("DIR[:WORD]", apply_output_dir), GROUP_OUTPUT,
-     "write to DIR/JOB/rank.RANK/stdout and stderr as well, or with :nocopy alone; :nojobid leaves "
-     "out JOB",
-     "DIR"},
-    {"output", TAKES("WORD,...", apply_output), GROUP_OUTPUT,
+    {{"stdin"}, GROUP_OUTPUT,
+     "this rank gets keelrun's standard input (default: 0), or all, or none",
+     TAKES("RANK", apply_stdin), .words = "all none"},
+    {{"merge-stderr-to-stdout"}, GROUP_OUTPUT, "ranks' stderr is their stdout", FLAG(merge_stderr)},
+    {{"tag-output"}, GROUP_OUTPUT, "begin each line with [job,rank]<stdout>:",
+     SAYS(apply_output, "tag")},
+    {{"l", "prepend-rank"}, GROUP_OUTPUT, "begin each line with [rank]",
+     SAYS(apply_output, "rank")},
+    {{"timestamp-output"}, GROUP_OUTPUT, "begin each line with the time",
+     SAYS(apply_output, "timestamp")},
+    {{"output-filename"}, GROUP_OUTPUT,
+     "write to DIR/JOB/rank.RANK/stdout and stderr as well, or with :nocopy alone; :nojobid "
+     "leaves out JOB", TAKES("DIR[:WORD]", apply_output_dir), .words = "DIR"},
+    {{"output"}, GROUP_OUTPUT,
      "these as one: tag, tag-detailed, tag-fullname, rank, timestamp, raw, "
      "merge-stderr-to-stdout, dir=DIR, file=NAME (NAME.RANK.stdout), or file=NAME:pattern with %r, "
-     "%h, %j, %n",
-     "tag tag-detailed tag-fullname rank timestamp raw merge-stderr-to-stdout dir= file="},
-    {"output-ranks", TAKES("LIST", apply_output_ranks), GROUP_OUTPUT,
-     "show the output of these ranks alone, as in 0,4-7", NULL},
-    {"pty", SAYS(apply_pty, "always"), GROUP_OUTPUT,
+     "%h, %j, %n", TAKES("WORD,...", apply_output),
+     .words = "tag tag-detailed tag-fullname rank timestamp raw merge-stderr-to-stdout dir= file="},
+    {{"output-ranks"}, GROUP_OUTPUT, "show the output of these ranks alone, as in 0,4-7",
+     TAKES("LIST", apply_output_ranks), REQUEST(output.ranks), .text = "a list"},
+    {{"pty"}, GROUP_OUTPUT,
      "give the ranks a terminal as stdout, so that they show each line at once (default: if "
-     "keelrun's is one)",
-     NULL},
-    {"no-pty", SAYS(apply_pty, "never"), GROUP_OUTPUT, "give them none", NULL},
+     "keelrun's is one)", CHOICE(pty, PTY_ALWAYS)},
+    {{"no-pty"}, GROUP_OUTPUT, "give them none", CHOICE(pty, PTY_NEVER)},
 
-    {"report", TAKES("json[:FILE]", apply_report), GROUP_CONTROL,
+    {{"report"}, GROUP_CONTROL,
      "tell what happens, with times, one JSON object a line, in a file or on stderr "
      "(docs/report.md)",
-     "json json:"},
-    {"report-uri", TAKES("FILE", apply_report_uri), GROUP_CONTROL,
+     TAKES("json[:FILE]", apply_report), REQUEST(report_file), .text = "a file behind json:",
+     .words = "json json:"},
+    {{"report-uri"}, GROUP_CONTROL,
      "write keelrun's contact string, for tools, to a file, which is removed at the end; - is "
-     "stdout, + stderr",
-     "FILE"},
-    {"timeout", TAKES("SECONDS", apply_timeout), GROUP_CONTROL,
-     "end the job after this time, with exit code 124, and say what its ranks were doing", NULL},
-    {"report-state-on-timeout", SAYS(apply_nothing, ""), GROUP_CONTROL,
-     "accepted: --timeout always does", NULL},
-    {"get-stack-traces", SAYS(apply_nothing, ""), GROUP_CONTROL,
-     "accepted: --timeout always tells the ranks' stacks, where there is gdb or eu-stack", NULL},
-    {"stack-traces", SAYS(apply_param, "stack_traces=1"), GROUP_CONTROL,
-     "a rank that crashes stops, and its stack is told, where there is gdb or eu-stack", NULL},
-    {"enable-recovery", SAYS(apply_param, "enable_recovery=1"), GROUP_CONTROL,
-     "go on without ranks that fail and nodes that are lost", NULL},
-    {"mca", TAKES("NAME VALUE", apply_mca), GROUP_CONTROL,
+     "stdout, + stderr", TEXT("FILE", "a file, - or +"), REQUEST(uri_file)},
+    {{"timeout"}, GROUP_CONTROL,
+     "end the job after this time, with exit code 124, and say what its ranks were doing",
+     NUMBER("SECONDS", TIMEOUT_MAX_S), REQUEST(timeout_s)},
+    {{"report-state-on-timeout"}, GROUP_CONTROL, "accepted: --timeout always does", ACCEPTED},
+    {{"get-stack-traces"}, GROUP_CONTROL,
+     "accepted: --timeout always tells the ranks' stacks, where there is gdb or eu-stack",
+     ACCEPTED},
+    {{"stack-traces"}, GROUP_CONTROL,
+     "a rank that crashes stops, and its stack is told, where there is gdb or eu-stack",
+     SAYS(apply_param, "1"), .param = "stack_traces"},
+    {{"enable-recovery"}, GROUP_CONTROL, "go on without ranks that fail and nodes that are lost",
+     SAYS(apply_param, "1"), .param = "enable_recovery"},
+    {{"mca", "gmca"}, GROUP_CONTROL,
      "set a parameter for keelrun and for every rank (keelrun(1) and docs/parameters.md list the "
-     "parameters)",
-     NULL},
-    {"gmca", TAKES("NAME VALUE", apply_mca), GROUP_CONTROL, NULL, NULL},
-    {"parameters", SAYS(apply_parameters, ""), GROUP_CONTROL,
+     "parameters)", TAKES("NAME VALUE", apply_mca)},
+    {{"parameters"}, GROUP_CONTROL,
      "print all parameters of keelrun for a program, one a line, its fields separated by tabs; "
-     "keel-info shows them to people",
-     NULL},
-    {"completion", TAKES("SHELL", apply_completion), GROUP_CONTROL,
-     "print what completes this command line in a shell, which is bash", "bash"},
-    {"help", SAYS(apply_help, ""), GROUP_CONTROL, "print this text", NULL},
-    {"h", SAYS(apply_help, ""), GROUP_CONTROL, NULL, NULL},
-    {"version", SAYS(apply_version, ""), GROUP_CONTROL, "print the version", NULL},
-    {"V", SAYS(apply_version, ""), GROUP_CONTROL, NULL, NULL},
+     "keel-info shows them to people", PRINTS(parameters_print)},
+    {{"completion"}, GROUP_CONTROL,
+     "print what completes this command line in a shell, which is bash",
+     TAKES("SHELL", apply_completion), .print = completion_print, .words = "bash"},
+    {{"help", "h"}, GROUP_CONTROL, "print this text", PRINTS(help_print)},
+    {{"version", "V"}, GROUP_CONTROL, "print the version", PRINTS(version_print)},
 };
 /* clang-format on */
 const size_t option_count = sizeof(options) / sizeof(*options);
+
+const struct option *option_find(const char *name, size_t size)
+{
+    for (size_t i = 0; i < option_count; i++) {
+        for (const char *const *own = options[i].names; *own; own++) {
+            if (strlen(*own) == size && strncmp(*own, name, size) == 0) {
+                return &options[i];
+            }
+        }
+    }
+    return NULL;
+}

@@ -8,9 +8,12 @@
 
 struct parser {
     struct run_request *request;
-    struct app_request *app; /* the one whose options are being read; borrowed */
-    size_t apps_size;        /* bytes that the request's programs have room in */
-    char **argv;             /* what is left */
+    struct app_request *app;  /* the one whose options are being read; borrowed */
+    size_t apps_size;         /* bytes that the request's programs have room in */
+    char **argv;              /* what is left */
+    const struct option *row; /* the option that is being read */
+    char option[64];          /* the same, as it was written, without its value */
+    const char *second;       /* of two values; borrowed */
     char *reason;
     size_t reason_size;
     char **genv;          /* owned, NULL-ended: NAME=VALUE for all programs */
@@ -28,21 +31,20 @@ bool parser_no_memory(struct parser *parser);
 bool env_set(char ***env, const char *prefix, const char *name, size_t name_size,
              const char *value);
 bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *number);
-bool number_option(struct parser *parser, const char *option, const char *text, uint32_t max,
-                   uint32_t *number);
-/* needed: what must not be empty. */
-bool set_text(struct parser *parser, const char *option, const char *needed, const char *text,
-              char **to);
+/* From 1 to the row's. */
+bool number_option(struct parser *parser, const char *value, uint32_t *number);
+/* What an option does with its value. shown: what messages call it, as "--np". */
+bool option_apply(struct parser *parser, const struct option *row, const char *shown,
+                  const char *value);
 /* What parameters say where options do not: map_by, rank_by, bind_to, hostfile, oversubscribe. */
 bool defaults_apply(struct parser *parser);
 
-typedef bool apply_fn(struct parser *parser, const char *option, char **values);
-apply_fn apply_app, apply_bind, apply_completion, apply_count, apply_cpu_set, apply_cpus_per_rank,
-    apply_display, apply_dvm, apply_env, apply_envlist, apply_export, apply_genv, apply_genvlist,
-    apply_help, apply_host, apply_hostfile, apply_launch_agent, apply_map_by, apply_mca,
-    apply_noprefix, apply_nothing, apply_npersocket, apply_output, apply_output_dir,
-    apply_output_ranks, apply_param, apply_parameters, apply_per_node, apply_ppr, apply_prefix,
-    apply_pty, apply_rank_by, apply_rankfile, apply_report, apply_report_uri, apply_simulate,
-    apply_simulate_topo, apply_stdin, apply_timeout, apply_version, apply_wdir;
+/* Of struct option. */
+typedef bool apply_fn(struct parser *parser, const char *value);
+apply_fn apply_app, apply_choice, apply_completion, apply_display, apply_env, apply_envlist,
+    apply_export, apply_flag, apply_host, apply_hostfile, apply_launch_agent, apply_map_by,
+    apply_mca, apply_noprefix, apply_npersocket, apply_number, apply_output, apply_output_dir,
+    apply_output_ranks, apply_param, apply_place, apply_ppr, apply_prefix, apply_print,
+    apply_rankfile, apply_report, apply_simulate, apply_simulate_topo, apply_stdin, apply_text;
 
 #endif
