@@ -8,7 +8,7 @@
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <base/settings/param_file.h>
-#include <errno.h>
+#include <base/text/number.h>
 #include <launcher/request/options/mca_names.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,23 +39,6 @@ bool env_set(char ***env, const char *prefix, const char *name, size_t name_size
     return strings_set(env, entry);
 }
 
-/* Values. */
-
-bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *number)
-{
-    char *end;
-    if (text[0] < '0' || text[0] > '9') {
-        return false;
-    }
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (errno || *end || value < min || value > max) {
-        return false;
-    }
-    *number = (uint32_t) value;
-    return true;
-}
-
 /* Kinds of options. */
 
 static void *member(const struct parser *parser)
@@ -81,7 +64,7 @@ bool apply_choice(struct parser *parser, const char *value)
 
 bool number_option(struct parser *parser, const char *value, uint32_t *number)
 {
-    return parse_number(value, 1, parser->row->number, number) ||
+    return node_number(value, strlen(value), parser->row->number, number) ||
            parser_wrong(parser, "%s %s: a whole number from 1 to %u is needed", parser->option,
                         value, parser->row->number);
 }
@@ -130,13 +113,27 @@ static bool name_valid(const char *name, size_t size)
     return size > 0;
 }
 
+/* keelrun's own value of a variable. */
+static bool export_own(struct parser *parser, const char *name, size_t size)
+{
+    char *copy = strndup(name, size);
+    const char *value = copy ? getenv(copy) : NULL;
+    if (copy && !value) {
+        log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment",
+                 parser->option, copy);
+    }
+    bool set = copy && (!value || env_set(member(parser), "", name, size, value));
+    free(copy);
+    return set || parser_no_memory(parser);
+}
+
 /* -x PREFIX*: everything of keelrun's own environment that begins so. */
 static bool export_matching(struct parser *parser, const char *prefix, size_t size)
 {
     for (char **entry = environ; *entry; entry++) {
         char *equals = strchr(*entry, '=');
         if (equals && strncmp(*entry, prefix, size) == 0 && (size_t) (equals - *entry) >= size &&
-            !env_set(&parser->app->env, "", *entry, (size_t) (equals - *entry), equals + 1)) {
+            !env_set(member(parser), "", *entry, (size_t) (equals - *entry), equals + 1)) {
             return parser_no_memory(parser);
         }
     }
@@ -149,16 +146,11 @@ bool apply_export(struct parser *parser, const char *text)
     if (!name_valid(text, size)) {
         return parser_wrong(parser, "%s '%s': NAME or NAME=VALUE is needed", parser->option, text);
     }
-    if (!text[size] && text[size - 1] == '*') {
-        return export_matching(parser, text, size - 1);
+    if (text[size]) {
+        return env_set(member(parser), "", text, size, text + size + 1) || parser_no_memory(parser);
     }
-    const char *value = text[size] ? text + size + 1 : getenv(text);
-    if (!value) {
-        log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment",
-                 parser->option, text);
-        return true;
-    }
-    return env_set(&parser->app->env, "", text, size, value) || parser_no_memory(parser);
+    return text[size - 1] == '*' ? export_matching(parser, text, size - 1)
+                                 : export_own(parser, text, size);
 }
 
 bool apply_env(struct parser *parser, const char *name)
@@ -173,27 +165,17 @@ bool apply_env(struct parser *parser, const char *name)
 /* NAME,NAME,...: with keelrun's own values. */
 bool apply_envlist(struct parser *parser, const char *names)
 {
-    for (;;) {
-        size_t size = strcspn(names, ",");
-        char *name = strndup(names, size);
-        const char *value = name ? getenv(name) : NULL;
-        bool right = name_valid(names, size) && !memchr(names, '=', size);
-        bool set = !right || !value || env_set(member(parser), "", name, size, value);
-        if (right && name && !value) {
-            log_warn(LOG_LAUNCHER, "%s %s: there is no such variable in the environment",
-                     parser->option, name);
-        }
-        free(name);
-        if (!right) {
+    for (size_t size;; names += size + 1) {
+        size = strcspn(names, ",");
+        if (!name_valid(names, size) || memchr(names, '=', size)) {
             return parser_wrong(parser, "%s '%s': NAME,NAME,... is needed", parser->option, names);
         }
-        if (!set || !name) {
-            return parser_no_memory(parser);
+        if (!export_own(parser, names, size)) {
+            return false;
         }
         if (!names[size]) {
             return true;
         }
-        names += size + 1;
     }
 }
 
@@ -253,17 +235,9 @@ bool apply_report(struct parser *parser, const char *value)
 
 /* Parameters. */
 
-static void warn_of_mistake(const struct parser *parser, const char *name)
-{
-    const char *meant = mca_meant(name);
-    if (meant && !strings_value(parser->params, name)) {
-        log_warn(LOG_LAUNCHER, "%s %s: no parameter has this name; was %s meant?", parser->option,
-                 name, meant);
-    }
-}
-
 static bool set_param(struct parser *parser, const char *name, const char *value)
 {
+    const char *meant = mca_meant(name);
     char why[512];
     if (!param_name_ok(name)) {
         return parser_wrong(parser,
@@ -280,7 +254,10 @@ static bool set_param(struct parser *parser, const char *name, const char *value
     if (mca_check(name, value, why, sizeof(why)) != ORTE_SUCCESS) {
         return parser_wrong(parser, "%s %s", parser->option, why);
     }
-    warn_of_mistake(parser, name);
+    if (meant && !strings_value(parser->params, name)) {
+        log_warn(LOG_LAUNCHER, "%s %s: no parameter has this name; was %s meant?", parser->option,
+                 name, meant);
+    }
     if (param_override(name, value) != ORTE_SUCCESS) { /* it fits: nothing was read yet */
         return parser_no_memory(parser);
     }
@@ -326,9 +303,9 @@ bool apply_stdin(struct parser *parser, const char *value)
         return true;
     }
     request->input = INPUT_RANK;
-    return parse_number(value, 0, RANKS_MAX - 1, &request->input_rank) ||
-           parser_wrong(parser, "%s '%s': a rank's number, all or none is needed", parser->option,
-                        value);
+    const char *end = number_read(value, SIZE_MAX, RANKS_MAX - 1, &request->input_rank);
+    return (end && !*end) || parser_wrong(parser, "%s '%s': a rank's number, all or none is needed",
+                                          parser->option, value);
 }
 
 bool apply_completion(struct parser *parser, const char *shell)

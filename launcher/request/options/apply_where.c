@@ -16,16 +16,12 @@ enum { SIMULATED_MAX = 1024 };
 bool apply_simulate(struct parser *parser, const char *value)
 {
     struct run_request *request = parser->request;
-    char nodes[16];
     size_t size = strcspn(value, "x");
-    snprintf(nodes, sizeof(nodes), "%.*s", (int) size, value);
-    if (size >= sizeof(nodes) || !value[size] ||
-        !parse_number(nodes, 1, SIMULATED_MAX, &request->simulate_nodes) ||
-        !parse_number(value + size + 1, 1, TOPO_CPUS_MAX, &request->simulate_slots)) {
-        return parser_wrong(parser, "%s %s: NODESxSLOTS is needed, up to %dx%d, as in 3x2",
-                            parser->option, value, SIMULATED_MAX, TOPO_CPUS_MAX);
-    }
-    return true;
+    const char *slots = value + size + (value[size] != '\0');
+    return (node_number(value, size, SIMULATED_MAX, &request->simulate_nodes) &&
+            node_number(slots, strlen(slots), TOPO_CPUS_MAX, &request->simulate_slots)) ||
+           parser_wrong(parser, "%s %s: NODESxSLOTS is needed, up to %dx%d, as in 3x2",
+                        parser->option, value, SIMULATED_MAX, TOPO_CPUS_MAX);
 }
 
 /* Both the program's own, and the job's, which has those of all programs. */

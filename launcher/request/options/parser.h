@@ -30,7 +30,6 @@ bool parser_no_memory(struct parser *parser);
 /* Sets PREFIXNAME=VALUE in an environment; name need not end. */
 bool env_set(char ***env, const char *prefix, const char *name, size_t name_size,
              const char *value);
-bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *number);
 /* From 1 to the row's. */
 bool number_option(struct parser *parser, const char *value, uint32_t *number);
 /* What an option does with its value. shown: what messages call it, as "--np". */
