@@ -247,21 +247,25 @@ static bool check_request(struct parser *parser)
         return parser_wrong(parser, "%llu ranks are more than %d", (unsigned long long) ranks,
                             RANKS_MAX);
     }
-    if (request->simulate_nodes && (request->hosts.count || request->hostfile.count)) {
-        return parser_wrong(parser, "--simulate excludes --host and --hostfile");
-    }
-    if (request->simulate_nodes && request->dvm) {
-        return parser_wrong(parser, "--simulate excludes --dvm, whose nodes there are");
-    }
-    if (request->simulate_topo && !request->simulate_nodes) {
-        return parser_wrong(parser, "--simulate-topo needs --simulate NODESxSLOTS");
-    }
-    if (request->json && !request->display) {
-        return parser_wrong(
-            parser, "--json: --display, --report-bindings or --dry-run says what is displayed");
-    }
-    if (request->oversubscribe && request->no_oversubscribe) {
-        return parser_wrong(parser, "--oversubscribe and --nooversubscribe exclude each other");
+    const struct {
+        bool given;
+        const char *why;
+    } wrong[] = {
+        {request->simulate_nodes && (request->hosts.count || request->hostfile.count),
+         "--simulate excludes --host and --hostfile"},
+        {request->simulate_nodes && request->dvm,
+         "--simulate excludes --dvm, whose nodes there are"},
+        {request->simulate_topo && !request->simulate_nodes,
+         "--simulate-topo needs --simulate NODESxSLOTS"},
+        {request->json && !request->display,
+         "--json: --display, --report-bindings or --dry-run says what is displayed"},
+        {request->oversubscribe && request->no_oversubscribe,
+         "--oversubscribe and --nooversubscribe exclude each other"},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        if (wrong[i].given) {
+            return parser_wrong(parser, "%s", wrong[i].why);
+        }
     }
     return true;
 }

@@ -53,10 +53,13 @@ static struct param *either(struct param *own, struct param *ompis)
     return *param_string(param) ? param : NULL;
 }
 
-/* As if this option had the parameter's value. */
-static bool apply(struct parser *parser, const char *option, struct param *param)
+/* As if this option had the value, unless it is given, or there is none. */
+static bool apply(struct parser *parser, const char *option, bool given, struct param *param)
 {
     char shown[64];
+    if (given || !param) {
+        return true;
+    }
     snprintf(shown, sizeof(shown), "the parameter %s:", param->name);
     return option_apply(parser, option_find(option, strlen(option)), shown, param_string(param));
 }
@@ -69,74 +72,32 @@ static bool settles(const struct placement *placement)
     return placement_settle(&copy, ignored, sizeof(ignored)) == ORTE_SUCCESS;
 }
 
-static bool map_default(struct parser *parser)
+/* The same; a default that does not go with what the options say does not count. */
+static bool apply_fitting(struct parser *parser, const char *option, bool given,
+                          struct param *param)
 {
-    struct placement *placement = &parser->request->placement;
-    struct param *param = either(&params.map_by, &params.ompi_map_by);
-    uint32_t cpus = placement->cpus_per_rank;
-    if (parser->mapped[0] || !param) {
-        return true;
+    struct placement *placement = &parser->request->placement, before = *placement;
+    bool right = apply(parser, option, given, param);
+    if (right && !given && param && !settles(placement)) {
+        *placement = before;
     }
-    struct run_request *request = parser->request;
-    bool over = request->oversubscribe, never = request->no_oversubscribe;
-    bool right = apply(parser, "map-by", param);
-    if (over || never) { /* options count more */
-        request->oversubscribe = over;
-        request->no_oversubscribe = never;
-    }
-    placement->cpus_per_rank = cpus ? cpus : placement->cpus_per_rank;
     return right;
 }
 
-/* A default that does not go with what the options say does not count. */
-static bool rank_default(struct parser *parser)
+/* Options count more. */
+static bool map_default(struct parser *parser)
 {
-    struct placement *placement = &parser->request->placement;
-    struct param *param = either(&params.rank_by, &params.ompi_rank_by);
-    if (placement->rank_by != RANK_BY_DEFAULT || !param) {
-        return true;
+    struct run_request *request = parser->request;
+    bool over = request->oversubscribe, never = request->no_oversubscribe;
+    uint32_t cpus = request->placement.cpus_per_rank;
+    bool right =
+        apply(parser, "map-by", parser->mapped[0], either(&params.map_by, &params.ompi_map_by));
+    if (over || never) {
+        request->oversubscribe = over;
+        request->no_oversubscribe = never;
     }
-    if (!apply(parser, "rank-by", param)) {
-        return false;
-    }
-    if (!settles(placement)) {
-        placement->rank_by = RANK_BY_DEFAULT;
-        placement->rank_level = LEVEL_NODE;
-    }
-    return true;
-}
-
-static bool bind_default(struct parser *parser)
-{
-    struct placement *placement = &parser->request->placement;
-    struct placement before = *placement;
-    struct param *param = either(&params.bind_to, &params.ompi_bind_to);
-    if (placement->bind_given || placement->bind || !param ||
-        placement->map_by == MAP_BY_RANKFILE) {
-        return true;
-    }
-    if (!apply(parser, "bind-to", param)) {
-        return false;
-    }
-    if (!settles(placement)) {
-        *placement = before;
-    }
-    return true;
-}
-
-static bool hostfile_default(struct parser *parser)
-{
-    struct param *param = either(&params.hostfile, &params.ompi_hostfile);
-    bool given = parser->hostfiles || parser->request->simulate_nodes;
-    return given || !param || apply(parser, "hostfile", param);
-}
-
-/* Simulated nodes are the job's own. */
-static bool dvm_default(struct parser *parser)
-{
-    const struct run_request *request = parser->request;
-    bool given = request->dvm || request->simulate_nodes;
-    return given || !*param_string(&params.dvm) || apply(parser, "dvm", &params.dvm);
+    request->placement.cpus_per_rank = cpus ? cpus : request->placement.cpus_per_rank;
+    return right;
 }
 
 /* hydra's variable for --timeout */
@@ -146,6 +107,28 @@ static bool timeout_default(struct parser *parser)
     return parser->request->timeout_s || !value || !*value ||
            option_apply(parser, option_find("timeout", strlen("timeout")), "MPIEXEC_TIMEOUT",
                         value);
+}
+
+/* Simulated nodes are the job's own. */
+static bool nodes_default(struct parser *parser)
+{
+    const struct run_request *request = parser->request;
+    return apply(parser, "hostfile", parser->hostfiles || request->simulate_nodes,
+                 either(&params.hostfile, &params.ompi_hostfile)) &&
+           apply(parser, "dvm", request->dvm || request->simulate_nodes,
+                 either(&params.dvm, &params.dvm));
+}
+
+static bool place_default(struct parser *parser)
+{
+    const struct placement *placement = &parser->request->placement;
+    return map_default(parser) &&
+           apply_fitting(parser, "rank-by", placement->rank_by != RANK_BY_DEFAULT,
+                         either(&params.rank_by, &params.ompi_rank_by)) &&
+           apply_fitting(parser, "bind-to",
+                         placement->bind_given || placement->bind ||
+                             placement->map_by == MAP_BY_RANKFILE,
+                         either(&params.bind_to, &params.ompi_bind_to));
 }
 
 bool defaults_apply(struct parser *parser)
@@ -159,6 +142,5 @@ bool defaults_apply(struct parser *parser)
                                      ? param_bool(&params.oversubscribe)
                                      : param_bool(&params.ompi_oversubscribe);
     }
-    return hostfile_default(parser) && dvm_default(parser) && map_default(parser) &&
-           rank_default(parser) && bind_default(parser) && timeout_default(parser);
+    return nodes_default(parser) && place_default(parser) && timeout_default(parser);
 }
