@@ -136,16 +136,27 @@ typedef void (*btl_peer_fn)(void *arg, mca_btl_base_module_t *module, opal_proc_
 void btl_watch_peers(btl_peer_fn changed, void *arg);
 
 /* For the choice of rails. Its references to endpoints are its own: del_procs does not see them, so
- * a caller cannot give one away. keeps tells whether it has one to this endpoint; met is called
- * inside btl_met. */
-void btl_set_keeper(bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
-                                  const struct mca_btl_base_endpoint_t *endpoint),
-                    void (*met)(void *arg, mca_btl_base_module_t *module,
-                                const orte_process_name_t *name),
-                    void *arg);
+ * a caller cannot give one away. NULL: there is no choice. */
+struct btl_keeper {
+    /* Whether it has one to this endpoint. */
+    bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
+                  const struct mca_btl_base_endpoint_t *endpoint);
+    /* Called inside btl_met, and inside btl_connects_elsewhere. */
+    void (*met)(void *arg, mca_btl_base_module_t *module, const orte_process_name_t *name);
+    bool (*connects)(void *arg, const mca_btl_base_module_t *except,
+                     const orte_process_name_t *name);
+    void *arg;
+};
+void btl_set_keeper(const struct btl_keeper *keeper);
 /* Of a module: a peer that was not added has come by itself. It is added in this call where the
  * host knows it, so that what it sends names its endpoint. */
 void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name);
+/* Of a module: whether another one that leads to this peer has connected to it. If not, they are
+ * to, as btl_connected does it. */
+bool btl_connects_elsewhere(mca_btl_base_module_t *module, const opal_proc_t *proc);
+/* To a module: whether it has a session with the peer, and if not, it is to connect. Calls nothing
+ * back. */
+bool btl_connected(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
 /* Whether a module may reach a peer, as far as is known without adding it. */
 bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc);
 /* What a call of btl_add_procs counted is such a reference from now on. */

@@ -315,6 +315,7 @@ static struct ofi_module *module_create(void)
     ofi->peers.handshake_us = (uint64_t) param_int(&params.hello_timeout) * 1000;
     ofi->peers.flush_us = (uint64_t) param_int(&params.flush_timeout) * 1000;
     ofi->params.silence_us = (uint64_t) param_int(&params.silence_timeout) * 1000;
+    btl_peers_limit(&ofi->peers, ofi->params.silence_us);
     ofi->params.rma_us = (uint64_t) param_int(&params.rma_timeout) * 1000;
     ofi->traits = ofi_traits_of(param_string(&params.provider));
     if (module_open(ofi, reason, sizeof(reason)) != ORTE_SUCCESS) {

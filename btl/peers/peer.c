@@ -2,8 +2,18 @@
 
 #include <base/data/clock.h>
 #include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <base/types/name.h>
 #include <btl/peers/peer.h>
+
+enum { LOOKS = 8 }; /* at handshakes, within connect_us */
+
+static struct param connect_timeout = PARAM_INT(
+    "btl_base_connect_timeout_ms", "5000", 0, 3600000, "ms",
+    "A rail to a peer that does not connect for so long, or until its module would take a "
+    "silent peer for lost, is lost where another rail to the peer connects, and used "
+    "again when it connects; 0: it is waited for.");
+PARAM_ROWS("btl", connect_timeout);
 
 enum event {
     WANTED,    /* something is to be sent */
@@ -177,6 +187,8 @@ static void enter_state(struct btl_peer *peer, enum btl_peer_state state)
     peer->state = state;
     peers->retrying -= peer->before == PEER_RETRYING;
     peers->retrying += state == PEER_RETRYING;
+    peers->shaking -= peer->before == PEER_HANDSHAKE;
+    peers->shaking += state == PEER_HANDSHAKE;
     if (peers->retrying == 0) {
         linkwatch_close(&peers->links);
     }
@@ -354,6 +366,15 @@ void btl_peer_activate_now(struct btl_peers *peers, struct btl_peer *peer)
     peer_begin(peers, peer, &entry->name, entry->proc);
 }
 
+bool btl_peer_connected(struct btl_peers *peers, struct btl_peer *peer)
+{
+    btl_peer_activate(peers, peer);
+    if (peer->proc && suits(peers, peer->proc)) {
+        btl_peer_want(peer);
+    }
+    return peer->state == PEER_UP;
+}
+
 void btl_peer_init_hidden(struct btl_peers *peers, struct btl_peer *peer,
                           const orte_process_name_t *name)
 {
@@ -467,6 +488,25 @@ static void retry_now(struct btl_peers *peers)
     }
 }
 
+/* What waits for them is to go by the module that connects. That may be one that nobody used. */
+static void fail_late(struct btl_peers *peers)
+{
+    const uint64_t now_us = peers->clock_us(), limit_us = peers->connect_us;
+    struct btl_peer *peer;
+
+    if (now_us < peers->look_us || limit_us == 0) {
+        return;
+    }
+    peers->look_us = now_us + limit_us / LOOKS;
+    list_for_each (peer, &peers->used, struct btl_peer, link) {
+        uint64_t waited_us = now_us + peers->handshake_us - peer->give_up_us;
+        if (peer->state == PEER_HANDSHAKE && peer->proc && waited_us >= limit_us / 2 &&
+            btl_connects_elsewhere(peers->module, peer->proc) && waited_us >= limit_us) {
+            btl_peer_fail(peer, "it does not connect, and another module does");
+        }
+    }
+}
+
 int btl_peers_progress(struct btl_peers *peers)
 {
     int events = 0;
@@ -481,6 +521,9 @@ int btl_peers_progress(struct btl_peers *peers)
     }
     if (!list_empty(&peers->connecting)) {
         wake(peers);
+    }
+    if (peers->shaking > 0) {
+        fail_late(peers);
     }
     return events;
 }
@@ -513,11 +556,19 @@ int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
                                 .name = name,
                                 .me = host->ops->me(host->arg)->proc_name,
                                 .clock_us = clock_us,
+                                .connect_us = (uint64_t) param_int(&connect_timeout) * 1000,
                                 .roster = roster_create(endpoint_bytes)};
     list_init(&peers->used);
     list_init(&peers->connecting);
     list_init(&peers->failing);
     return peers->roster ? OPAL_SUCCESS : OPAL_ERR_OUT_OF_RESOURCE;
+}
+
+void btl_peers_limit(struct btl_peers *peers, uint64_t silence_us)
+{
+    if (silence_us > 0 && silence_us < peers->connect_us) {
+        peers->connect_us = silence_us;
+    }
 }
 
 void btl_peers_fini(struct btl_peers *peers)

@@ -15,8 +15,9 @@
  * A peer that connects leads to UP from every state before it. BROKEN lasts until del_procs or a
  * restart; where nobody added the peer, until it comes again; or until the choice of rails has it
  * tried again: RETRYING takes nothing either, connects every BTL_RETRY_US, and where a network link
- * comes up, and fails without a report. One that is lost while CLOSING is cut, and stays so. While
- * a peer is FAILING, nothing was called back yet: progress does it, and reports the error once,
+ * comes up, and fails without a report. HANDSHAKE fails after connect_us where another module has
+ * connected to the peer. One that is lost while CLOSING is cut, and stays so. While a peer is
+ * FAILING, nothing was called back yet: progress does it, and reports the error once,
  * after all callbacks.
  *
  * A transport's endpoint begins with a struct btl_peer, and comes from a roster: a peer that is
@@ -103,21 +104,26 @@ struct btl_peers {
     orte_process_name_t me;
     uint64_t (*clock_us)(void);
     uint64_t handshake_us, flush_us; /* time for a handshake, and for each step of closing */
-    struct roster *roster;           /* owned; has those never used, too */
+    uint64_t connect_us;   /* time for a handshake where another module connects; 0: no limit */
+    uint64_t look_us;      /* when the handshakes are next compared with it */
+    struct roster *roster; /* owned; has those never used, too */
     struct list used;
     struct list connecting; /* HANDSHAKE or RETRYING, with wake_us */
     struct list failing;
     size_t retrying;        /* peers */
+    size_t shaking;         /* peers in HANDSHAKE */
     struct linkwatch links; /* open while there are any */
     uint64_t sessions;      /* that came up so far; for btl/framework/stats.h */
     bool closing;           /* the module ends: nobody gets in, nothing is reported */
 };
 
-/* Sets everything but handshake_us and flush_us. name: the component's, for cards, and for texts
- * too unless the module has a name of its own. */
+/* Sets everything but handshake_us and flush_us; connect_us by btl_base_connect_timeout_ms. name:
+ * the component's, for cards, and for texts too unless the module has a name of its own. */
 int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
                    mca_btl_base_module_t *module, const char *name,
                    size_t endpoint_bytes) KEEL_MUST_CHECK;
+/* A peer that is silent for so long has failed (0: never), so connect_us is no longer than that. */
+void btl_peers_limit(struct btl_peers *peers, uint64_t silence_us);
 /* All peers were ended. */
 void btl_peers_fini(struct btl_peers *peers);
 
@@ -139,6 +145,8 @@ static inline void btl_peer_activate(struct btl_peers *peers, struct btl_peer *p
         btl_peer_activate_now(peers, peer);
     }
 }
+/* Whether it has a session; else it is wanted. Calls nothing back. */
+bool btl_peer_connected(struct btl_peers *peers, struct btl_peer *peer);
 /* For a peer in memory of the transport's own, which is hidden. */
 void btl_peer_init_hidden(struct btl_peers *peers, struct btl_peer *peer,
                           const orte_process_name_t *name);
@@ -191,7 +199,8 @@ void btl_peer_close(struct btl_peer *peer);
 void btl_peer_end(struct btl_peer *peer);
 void btl_peer_free(struct btl_peer *peer);
 
-/* Breaks those that failed, connects those whose time has come; returns the events. */
+/* Breaks those that failed, connects those whose time has come, fails those that connect for too
+ * long; returns the events. */
 int btl_peers_progress(struct btl_peers *peers);
 static inline bool btl_peers_busy(const struct btl_peers *peers)
 {

@@ -11,22 +11,11 @@
 #define ENDING UINT32_MAX
 
 /* The choice of rails, whose own reference no count shows. */
-static struct {
-    bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
-                  const struct mca_btl_base_endpoint_t *endpoint);
-    void (*met)(void *arg, mca_btl_base_module_t *module, const orte_process_name_t *name);
-    void *arg;
-} keeper;
+static struct btl_keeper keeper;
 
-void btl_set_keeper(bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
-                                  const struct mca_btl_base_endpoint_t *endpoint),
-                    void (*met)(void *arg, mca_btl_base_module_t *module,
-                                const orte_process_name_t *name),
-                    void *arg)
+void btl_set_keeper(const struct btl_keeper *choice)
 {
-    keeper.keeps = keeps;
-    keeper.met = met;
-    keeper.arg = arg;
+    keeper = choice ? *choice : (struct btl_keeper){0};
 }
 
 void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name)
@@ -34,6 +23,17 @@ void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name)
     if (keeper.met) {
         keeper.met(keeper.arg, module, name);
     }
+}
+
+bool btl_connects_elsewhere(mca_btl_base_module_t *module, const opal_proc_t *proc)
+{
+    return keeper.connects && keeper.connects(keeper.arg, module, &proc->proc_name);
+}
+
+bool btl_connected(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct btl_peers *peers = btl_entry_peers(btl_entry(module));
+    return !peers || btl_peer_connected(peers, btl_peer_of(endpoint));
 }
 
 bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc)

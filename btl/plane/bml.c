@@ -319,6 +319,22 @@ static void note_met(void *arg, mca_btl_base_module_t *module, const orte_proces
     }
 }
 
+/* Inside a module: all others that lead to the peer are asked, so that they connect. */
+static bool connects(void *arg, const mca_btl_base_module_t *except,
+                     const orte_process_name_t *name)
+{
+    struct bml *bml = arg;
+    struct bml_peer *peer = peer_of(bml, name);
+    bool some = false;
+    for (size_t m = 0; peer && m < bml->module_count; m++) {
+        mca_btl_base_module_t *module = bml->modules[m];
+        if (module != except && is_open(bml, peer, m)) {
+            some = btl_connected(module, peer->ways[m].endpoint) || some;
+        }
+    }
+    return some;
+}
+
 /* Asked when a caller gives up an endpoint for good, which few do. */
 static bool keeps(void *arg, const mca_btl_base_module_t *module,
                   const struct mca_btl_base_endpoint_t *endpoint)
@@ -437,7 +453,7 @@ int bml_create(struct bml **bml)
         made->modules[made->module_count] = made->candidates[made->module_count].btl;
     }
     btl_watch_peers(note_news, made);
-    btl_set_keeper(keeps, note_met, made);
+    btl_set_keeper(&(struct btl_keeper){keeps, note_met, connects, made});
     return ORTE_SUCCESS;
 }
 
@@ -462,7 +478,7 @@ void bml_destroy(struct bml *bml)
     }
     struct news news;
     btl_watch_peers(NULL, NULL);
-    btl_set_keeper(NULL, NULL, NULL);
+    btl_set_keeper(NULL);
     bml_has_news = false;
     while (take_news(bml, &news)) {
     }

@@ -156,6 +156,7 @@ struct tcp_module *tcp_module_create(struct tcp_process *process, const struct t
     tcp->peers.name = tcp->name;
     tcp->peers.handshake_us = params->hello_us;
     tcp->peers.flush_us = params->flush_us;
+    btl_peers_limit(&tcp->peers, params->silence_us);
     tcp->scratch = malloc(TCP_SCRATCH_BYTES);
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
     struct rdma_am_config am = {.module = &tcp->super,

@@ -208,6 +208,7 @@ struct usnic_module *usnic_module_create(struct usnic_process *process,
     usnic->peers.name = usnic->name;
     usnic->peers.handshake_us = params->hello_us;
     usnic->peers.flush_us = params->flush_us;
+    btl_peers_limit(&usnic->peers, params->peer_us);
     usnic->greeter.ops = &usnic_greeter_ops;
     usnic->greeter.peers = &usnic->peers;
     usnic->params = *params;

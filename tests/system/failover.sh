@@ -43,13 +43,21 @@ failover()
         --mca btl_usnic_peer_timeout_ms $timeout_ms "$@"
 }
 
-# both_have COUNT: both ranks have so many rails now
+# has RANK COUNT: the rank has so many rails now
+has()
+{
+    grep "^rank $1: [0-9]* rails" "$work/out" | tail -n 1 | grep -q ": $2 rails"
+}
+
+# both_have COUNT, one_has COUNT
 both_have()
 {
-    local rank
-    for rank in 0 1; do
-        grep "^rank $rank: [0-9]* rails" "$work/out" | tail -n 1 | grep -q ": $1 rails" || return 1
-    done
+    has 0 "$1" && has 1 "$1"
+}
+
+one_has()
+{
+    has 0 "$1" || has 1 "$1"
 }
 
 has_lost_one()
@@ -132,15 +140,24 @@ left_cut()
     done
 }
 
-# The cable of ofi's rail is cut before a session begins there: what waits for it goes by tcp.
+# cut_before NAME WORD...: cable two is cut before a session begins there. What waits for it goes over
+# cable one. A rank that sends nothing by it does not lose it.
 cut_before()
 {
-    what="ofi, cut from the start"
-    cable two all cut=1
-    failover a:1,b:1 "$@" "$helpers/failover" sum $((mib / 4)) "$work/stop" $RANDOM
-    ok "$what: both ranks have lost it" wait_for 15 both_have 1
-    ends_well
-    mend two
+    local name=$1 mended
+    shift
+    for mended in 0 1; do
+        what="$name, cut from the start, mended: $mended"
+        cable two all cut=1
+        failover a:1,b:1 "$@" "$helpers/failover" sum $((mib / 4)) "$work/stop" $RANDOM
+        ok "$what: it is lost" wait_for 15 one_has 1
+        if [ $mended = 1 ]; then
+            mend two
+            ok "$what: both ranks have it again" wait_for 15 both_have 2
+        fi
+        ends_well
+        mend two
+    done
 }
 
 # sm is lost with a message, or by one that makes no sense; it does not come again. tcp takes over what was
@@ -199,6 +216,7 @@ if make_hosts && plug_cable one 10.99.40 a b && plug_cable two 10.99.41 a b; the
     two_rails "two interfaces" --mca btl self,tcp --mca btl_tcp_if_include one,two
     two_rails "two interfaces, by puts" --mca btl self,tcp --mca btl_tcp_if_include one,two \
         --mca ptl_rail_rendezvous put
+    cut_before "two interfaces" --mca btl self,tcp --mca btl_tcp_if_include one,two
     standby
     if [ -n "$libfabric" ]; then
         over_ofi=(--mca btl self,tcp,ofi --mca btl_tcp_if_include one --mca btl_tcp_exclusivity 1024
@@ -207,11 +225,12 @@ if make_hosts && plug_cable one 10.99.40 a b && plug_cable two 10.99.41 a b; the
         two_rails "tcp only sends, ofi puts" "${over_ofi[@]}" --mca ptl_rail_rendezvous put \
             --mca ptl_rail_send_only tcp
         left_cut "${over_ofi[@]}"
-        cut_before "${over_ofi[@]}"
-        two_rails "tcp and usnic" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \
-            --mca btl_tcp_exclusivity 1024 --mca btl_usnic_if_include two
-        two_rails "tcp gets, usnic only sends" --mca btl self,tcp,usnic --mca btl_tcp_if_include one \
-            --mca btl_tcp_exclusivity 1024 --mca btl_usnic_if_include two --mca ptl_rail_send_only usnic
+        cut_before ofi "${over_ofi[@]}"
+        over_usnic=(--mca btl self,tcp,usnic --mca btl_tcp_if_include one --mca btl_tcp_exclusivity 1024
+            --mca btl_usnic_if_include two)
+        two_rails "tcp and usnic" "${over_usnic[@]}"
+        two_rails "tcp gets, usnic only sends" "${over_usnic[@]}" --mca ptl_rail_send_only usnic
+        cut_before usnic "${over_usnic[@]}"
     else
         skip "tcp and ofi, tcp and usnic" "no libfabric, or not instrumented"
     fi

@@ -24,7 +24,7 @@ static struct {
     opal_proc_t *reported;
     uint64_t now_us;
     bool retries, elsewhere;
-    int polls, ended;
+    int polls, ended, asked;
 } wire;
 
 static struct btl_peers peers;
@@ -440,6 +440,85 @@ START_TEST(progress_connects_and_gives_up)
     ck_assert_ptr_eq(wire.reported, &procs[1]);
     ck_assert(!btl_peers_busy(&peers));
     ck_assert_ptr_null(btl_peer_add(&peers, &procs[1])); /* it lasts until del_procs */
+    stop();
+}
+END_TEST
+
+static bool others_connect(void *arg, const mca_btl_base_module_t *except,
+                           const orte_process_name_t *name)
+{
+    ck_assert_ptr_eq(except, &module);
+    ck_assert_uint_eq(name->vpid, 1);
+    wire.asked++;
+    return *(const bool *) arg;
+}
+
+/* Connects for some time, and is looked at often. */
+static void connect_until(uint64_t now_us)
+{
+    for (; wire.now_us < now_us; wire.now_us++) {
+        (void) btl_peers_progress(&peers);
+    }
+    wire.did[0] = '\0';
+}
+
+START_TEST(one_that_does_not_connect_in_time_is_lost_where_another_module_connects)
+{
+    bool others = false;
+    struct btl_peer *peer = start(true);
+    btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = &others});
+    wire.retries = true;
+    peers.connect_us = 40;
+    btl_peer_want(peer);
+    connect_until(19);
+    ck_assert_int_eq(wire.asked, 0);
+    connect_until(60);
+    ck_assert_int_gt(wire.asked, 0); /* the others have begun to connect */
+    ck_assert_int_eq(peer->state, PEER_HANDSHAKE);
+    others = true;
+    connect_until(70);
+    ck_assert_int_eq(peer->state, PEER_BROKEN);
+    ck_assert_int_eq(wire.reports, 1);
+    btl_peer_retry(peer, true);
+    connect_until(70 + 2 * BTL_RETRY_US);
+    ck_assert_int_eq(peer->state, PEER_RETRYING); /* it is not taken for lost again */
+    ck_assert_int_eq(wire.reports, 1);
+    ck_assert(btl_peer_up(peer, 1));
+    ck_assert_int_eq(wire.returns, 1);
+    btl_set_keeper(NULL);
+    stop();
+}
+END_TEST
+
+START_TEST(one_that_no_other_module_connects_to_has_the_whole_time_of_a_handshake)
+{
+    bool others = false;
+    struct btl_peer *peer = start(true);
+    btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = &others});
+    wire.retries = true;
+    peers.connect_us = 40;
+    btl_peer_want(peer);
+    connect_until(100);
+    ck_assert_int_eq(peer->state, PEER_HANDSHAKE);
+    connect_until(120);
+    ck_assert_int_eq(peer->state, PEER_BROKEN);
+    ck_assert_int_eq(wire.reports, 1);
+    btl_set_keeper(NULL);
+    stop();
+}
+END_TEST
+
+START_TEST(the_time_to_connect_is_no_longer_than_that_of_a_silent_peer)
+{
+    (void) start(true);
+    const uint64_t usual_us = peers.connect_us;
+    ck_assert_uint_gt(usual_us, 0);
+    btl_peers_limit(&peers, 0); /* none is lost by its silence */
+    ck_assert_uint_eq(peers.connect_us, usual_us);
+    btl_peers_limit(&peers, usual_us + 1);
+    ck_assert_uint_eq(peers.connect_us, usual_us);
+    btl_peers_limit(&peers, 1000);
+    ck_assert_uint_eq(peers.connect_us, 1000);
     stop();
 }
 END_TEST

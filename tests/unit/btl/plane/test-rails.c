@@ -484,4 +484,21 @@ START_TEST(whom_nobody_reaches_any_more_has_no_rails)
 }
 END_TEST
 
+START_TEST(others_that_lead_to_a_peer_are_asked_whether_they_connect)
+{
+    begin();
+    reaches[SLOW] = false;
+    ck_assert(btl_connects_elsewhere(&modules[FAST], &procs[0]));
+    break_rail(TWIN, 0);
+    ck_assert(!btl_connects_elsewhere(&modules[FAST], &procs[0]));
+    ck_assert(btl_connects_elsewhere(&modules[TWIN], &procs[0]));
+    reaches[SLOW] = true;
+    ck_assert_int_eq(added[SLOW], 0);
+    ck_assert(btl_connects_elsewhere(&modules[FAST], &procs[0])); /* a standby */
+    ck_assert_int_eq(added[SLOW], 1);
+    end();
+    ck_assert(!btl_connects_elsewhere(&modules[FAST], &procs[0]));
+}
+END_TEST
+
 UNIT_MAIN("rails")
