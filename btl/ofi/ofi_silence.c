@@ -67,27 +67,6 @@ void ofi_silence_handshake(struct ofi_module *ofi, ofi_endpoint *peer)
     }
 }
 
-/* Another module may carry what waits for this one. */
-static bool has_other_way(const struct ofi_module *ofi, const ofi_endpoint *peer)
-{
-    size_t count, i = 0;
-    mca_btl_base_module_t **modules = btl_modules(&count);
-
-    while (peer->life.proc && i < count &&
-           (modules[i] == &ofi->super || !btl_reaches(modules[i], peer->life.proc))) {
-        i++;
-    }
-    return peer->life.proc && i < count;
-}
-
-/* A host that has never answered may stand behind a firewall, and its process may compute. While
- * there is no session, that is waited for only where no other module reaches the peer. */
-static bool may_be_judged(const struct ofi_module *ofi, const ofi_endpoint *peer)
-{
-    return peer->silence.answers ||
-           (peer->life.state == PEER_HANDSHAKE && has_other_way(ofi, peer));
-}
-
 static void look_at(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct ofi_silence *silence = &peer->silence;
@@ -96,7 +75,7 @@ static void look_at(struct ofi_module *ofi, ofi_endpoint *peer)
     silence->seen = peer->order.expected;
     silence->quiet = alive ? 0 : silence->quiet + (silence->quiet < QUIET);
     silence->unanswered = alive ? 0 : silence->unanswered;
-    if (silence->unanswered >= UNANSWERED && may_be_judged(ofi, peer)) {
+    if (silence->answers && silence->unanswered >= UNANSWERED) {
         btl_peer_fail(&peer->life, "its host does not answer, and nothing comes from it");
     } else if (silence->quiet >= QUIET || (!silence->answers && silence->probes < FIRST_PROBES)) {
         probe_host(ofi, peer);
@@ -115,7 +94,7 @@ void ofi_silence_check(struct ofi_module *ofi)
     ofi->look_us = now_us + ofi->params.silence_us / LOOKS;
     ofi->probes = 0;
     list_for_each (peer, &ofi->peers.used, ofi_endpoint, life.link) {
-        if (peer->life.state == PEER_UP || peer->life.state == PEER_HANDSHAKE) {
+        if (peer->life.state == PEER_UP) {
             look_at(ofi, peer);
         } else {
             ofi->probes += peer->silence.probe.fd >= 0;

@@ -2,9 +2,8 @@
  * peer that computes is as silent as one that is cut off, since providers make progress only when
  * they are called. So the host of a silent peer is probed (btl/sessions/host_probe.h): its kernel
  * answers. A peer fails when its host has answered before and does not any more. A host that has
- * never answered, as behind a firewall, fails nobody, but for a peer that is not connected yet and
- * that another module reaches. The first probes are sent during the handshake, so that this is
- * known of a peer that is cut off as soon as it is connected.
+ * never answered, as behind a firewall, fails nobody. The first probes are sent during the
+ * handshake, so that this is known of a peer that is cut off as soon as it is connected.
  *
  * Only where the provider's addresses are those of IP. */
 #ifndef BTL_OFI_SILENCE_H
