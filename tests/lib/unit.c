@@ -12,7 +12,7 @@
 #define LIMIT_S "30"
 #endif
 
-void unit_limit(void)
+static void set_limit(void)
 {
     if (!getenv("CK_DEFAULT_TIMEOUT")) {
         setenv("CK_DEFAULT_TIMEOUT", LIMIT_S, 1);
@@ -33,7 +33,7 @@ long unit_resident_bytes(void)
     return kilobytes * 1024;
 }
 
-int unit_main(Suite *suite)
+static int run_suite(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
     srunner_set_tap(runner, "-");
@@ -65,7 +65,7 @@ int unit_run(const char *title, int limit_s)
     Suite *suite = suite_create(title);
     memcpy(cases, __start_unit_cases, count * sizeof(*cases));
     qsort(cases, count, sizeof(*cases), by_place);
-    unit_limit();
+    set_limit();
     for (size_t i = 0; i < count; i++) {
         TCase *tcase = tcase_create(cases[i]->test->name);
         if (limit_s > 0) {
@@ -75,7 +75,7 @@ int unit_run(const char *title, int limit_s)
         suite_add_tcase(suite, tcase);
     }
     free(cases);
-    return unit_main(suite);
+    return run_suite(suite);
 }
 
 int unit_skip(const char *reason)

@@ -31,8 +31,6 @@ struct unit_case {
     }                        \
     END_TEST
 
-void unit_limit(void); /* before the cases are made: they take the limit with them */
-int unit_main(Suite *suite);
 /* Runs all cases of the program; returns what main does. limit_s 0: the usual time limit. */
 int unit_run(const char *title, int limit_s);
 int unit_skip(const char *reason); /* what a main returns that runs no case */

@@ -650,11 +650,4 @@ START_TEST(disconnecting)
 }
 END_TEST
 
-UNIT_MAIN("rml/links", a_late_rank_gets_all_in_order, what_waits_for_a_link_is_bounded,
-          what_waits_ends_with_the_job, delivered_is_when_it_has_arrived,
-          runtime_tags_are_for_daemons, a_rank_cannot_play_the_daemon, handlers_come_and_go,
-          forged_and_malformed_frames, unread_messages_in_a_daemon_are_bounded, the_daemon_goes,
-          a_rank_goes, nobody_knows_the_way, a_message_given_is_taken_in_every_case,
-          contact_strings_lead_to_direct_links, an_unreachable_contact, a_direct_link_goes,
-          a_late_daemon_gets_all_in_order, a_job_that_is_not_known_yet_is_waited_for,
-          daemons_talk_over_the_tree, disconnecting)
+UNIT_MAIN("rml/links")

@@ -367,8 +367,4 @@ START_TEST(lists_are_read)
 }
 END_TEST
 
-UNIT_MAIN("topo", group_paths, bad_group_paths, mounts_of_a_hierarchy, bad_mounts,
-          folders_of_groups, quotas_round_up, usable_processors_follow_affinity,
-          lists_of_processors, a_list_makes_a_set, nodes_that_are_near,
-          the_table_has_the_usable_processors, a_topology_comes_back_from_text, bad_topologies,
-          described_topologies, lists_are_read)
+UNIT_MAIN("topo")

@@ -482,6 +482,4 @@ END_TEST
 
 UNIT_CASE(test_late_cards, run_ranks("self,sm,tcp", true))
 
-UNIT_MAIN("plane", test_closed, test_refused, test_add_nobody, test_watch_in_watcher,
-          test_end_of_an_added_peer, test_again, test_callbacks_end_nothing, test_ranks_sm,
-          test_ranks_tcp, test_threads, test_late_cards)
+UNIT_MAIN("plane")

@@ -52,7 +52,7 @@ static bool is_kept(struct usnic_module *usnic, struct usnic_flow *flow, struct 
 
 /* Resends go by the data socket: if early packets took all of its buffers, the one that they wait
  * for would never come. */
-START_TEST(early_packets_leave_each_socket_half_of_its_buffers)
+UNIT_LOOP(early_packets_leave_each_socket_half_of_its_buffers, 1, USNIC_SOCKETS + 1)
 {
     struct usnic_module *usnic = module_open(_i);
     const struct usnic_flow_params params = {.mtu = USNIC_SMALL_PACKET};
@@ -101,7 +101,7 @@ START_TEST(control_frames_go_by_the_second_socket)
 END_TEST
 
 /* Over udp unless it is told otherwise, and nowhere else unless it is told so. */
-START_TEST(the_provider_decides_on_checksums)
+UNIT_LOOP(the_provider_decides_on_checksums, SUM_AUTO, SUM_ON + 1)
 {
     static const char *const settings[] = {"auto", "0", "1"};
 
@@ -113,16 +113,4 @@ START_TEST(the_provider_decides_on_checksums)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("usnic-module");
-    TCase *tcase = tcase_create("usnic-module");
-
-    unit_limit();
-    suite_add_tcase(suite, tcase);
-    tcase_add_loop_test(tcase, early_packets_leave_each_socket_half_of_its_buffers, 1,
-                        USNIC_SOCKETS + 1);
-    tcase_add_loop_test(tcase, the_provider_decides_on_checksums, SUM_AUTO, SUM_ON + 1);
-    tcase_add_test(tcase, control_frames_go_by_the_second_socket);
-    return unit_main(suite);
-}
+UNIT_MAIN("usnic-module")

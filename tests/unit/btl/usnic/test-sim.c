@@ -66,20 +66,8 @@ UNIT_CASE(fails_with_a_hotel_that_never_evicts, must_fail(SIM_NO_EVICTION))
 
 int main(int argc, char **argv)
 {
-    const TTest *const cases[] = {
-        messages_arrive_once_and_in_order,   fails_with_packets_that_are_taken_twice,
-        fails_with_packets_of_old_sessions,  fails_with_acknowledgements_of_the_unseen,
-        fails_with_early_delivery,           fails_with_numbers_that_do_not_wrap,
-        fails_with_a_hotel_that_never_evicts};
-    Suite *suite = suite_create("usnic-sim");
     if (argc > 1) {
         setenv("SIM_COUNT", argv[1], 1);
     }
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        TCase *tcase = tcase_create(cases[i]->name);
-        tcase_set_timeout(tcase, argc > 1 ? LIMIT_S : CASE_S);
-        tcase_add_test(tcase, cases[i]);
-        suite_add_tcase(suite, tcase);
-    }
-    return unit_main(suite);
+    return unit_run("usnic-sim", argc > 1 ? LIMIT_S : CASE_S);
 }

@@ -312,9 +312,4 @@ START_TEST(ranges_are_bounded)
 }
 END_TEST
 
-UNIT_MAIN("usnic-window", the_timeout_follows_the_round_trip, the_timeout_doubles_up_to_a_second,
-          packets_that_were_late_make_patient, a_queue_that_stands_is_emptied,
-          a_queue_cuts_the_window_and_a_loss_does_not, a_window_holds_4096_over_the_wrap,
-          a_window_knows_its_largest_packet, what_was_overtaken_is_lost,
-          ranges_beyond_what_was_sent_do_nothing, early_packets_wait_for_their_turn,
-          ranges_are_bounded)
+UNIT_MAIN("usnic-window")

@@ -283,6 +283,4 @@ START_TEST(test_nothing_to_run)
 }
 END_TEST
 
-UNIT_MAIN("agents", test_how_it_is_called, test_so_many_at_a_time, test_one_that_fails_makes_room,
-          test_again_when_there_was_no_way, test_not_for_ever, test_not_beyond_its_limit,
-          test_too_late, test_no_home, test_stopped, test_children, test_nothing_to_run)
+UNIT_MAIN("agents")

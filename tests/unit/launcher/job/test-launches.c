@@ -135,26 +135,4 @@ START_TEST(with_what_is_wrong_they_do_not)
 }
 END_TEST
 
-int main(int argc, char **argv)
-{
-    const TTest *const cases[] = {all_end_by_the_rules_1,
-                                  all_end_by_the_rules_2,
-                                  all_end_by_the_rules_3,
-                                  all_end_by_the_rules_4,
-                                  without_any_row_of_the_tables_they_do_not,
-                                  with_what_is_wrong_they_do_not};
-    Suite *suite = suite_create("launches");
-    unit_limit();
-    if (argc > 1) {
-        setenv("SIM_COUNT", argv[1], 1);
-    }
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        TCase *tcase = tcase_create(cases[i]->name);
-        if (argc > 1) {
-            tcase_set_timeout(tcase, LIMIT_S);
-        }
-        tcase_add_test(tcase, cases[i]);
-        suite_add_tcase(suite, tcase);
-    }
-    return unit_main(suite);
-}
+UNIT_MAIN_COUNTED("launches", LIMIT_S)

@@ -382,13 +382,4 @@ START_TEST(test_a_node_that_is_added_again_is_named_anew)
 }
 END_TEST
 
-UNIT_MAIN("plan", test_this_node_takes_as_many_as_are_asked_for,
-          test_nodes_are_filled_one_after_the_other, test_simulated_nodes_have_names_and_daemons,
-          test_programs_follow_each_other, test_given_slots_are_kept,
-          test_only_nodes_without_given_slots_take_more, test_own_names_are_local,
-          test_a_host_named_again_adds_slots, test_allocated_nodes_are_used,
-          test_hosts_are_chosen_of_those_allocated, test_this_machine_may_be_allocated,
-          test_a_hostfile_gives_nodes, test_ranks_of_a_node_have_a_number,
-          test_a_hostfile_may_name_this_machine_and_chooses_of_what_is_allocated,
-          test_slots_follow_the_affinity, test_nodes_are_added,
-          test_a_node_that_is_added_again_is_named_anew)
+UNIT_MAIN("plan")

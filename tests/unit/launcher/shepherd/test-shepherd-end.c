@@ -300,7 +300,7 @@ static void define_agent(uint32_t app, const char *folder)
     shepherd_define_app(world.shepherd, app, &spec);
 }
 
-START_TEST(test_the_shepherd_of_a_killed_agent_is_given_time)
+UNIT_LOOP(test_the_shepherd_of_a_killed_agent_is_given_time, 0, 10)
 {
     int rank, orphan;
     const char *folder = make_folder();
@@ -523,28 +523,5 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--agent") == 0) {
         return agent_main(argv[2]);
     }
-    const TTest *const cases[] = {
-        test_a_new_shepherd_gets_no_signal_of_its_daemon,
-        test_shepherd_stands_apart_from_the_terminal,
-        test_orderly_end_leaves_nothing,
-        test_kill_all_ends_descendants_and_refuses_starts_meanwhile,
-        test_kill_ranks_leaves_agents_alone,
-        test_agents_may_end_by_themselves,
-        test_steps_may_end_before_they_are_signalled,
-        test_kill_9_of_an_agents_parent_daemon_ends_all_levels,
-        test_kill_9_of_the_daemon_leaves_nothing,
-        test_kill_9_of_both_ends_the_ranks,
-        test_each_end_puts_the_limit_off,
-        test_kill_9_of_the_shepherd_leaves_nothing,
-        test_end_does_not_wait_for_a_stopped_shepherd_for_ever,
-        test_ending_nothing_is_quick,
-    };
-    Suite *suite = suite_create("shepherd-end");
-    TCase *tcase = tcase_create("shepherd-end");
-    suite_add_tcase(suite, tcase);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        tcase_add_test(tcase, cases[i]);
-    }
-    tcase_add_loop_test(tcase, test_the_shepherd_of_a_killed_agent_is_given_time, 0, 10);
-    return unit_main(suite);
+    return unit_run("shepherd-end", 0);
 }

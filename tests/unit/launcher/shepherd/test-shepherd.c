@@ -492,11 +492,4 @@ START_TEST(test_the_umask_is_that_of_what_starts)
 }
 END_TEST
 
-UNIT_MAIN("shepherd", test_reports_start_and_exit_codes, test_says_at_which_stage_a_start_fails,
-          test_starts_many_processes_quickly, test_sets_folder_environment_and_processors,
-          test_pipes_carry_every_byte, test_a_pty_carries_bytes_as_they_are,
-          test_stderr_can_be_stdout, test_a_socket_carries_both_ways, test_ranks_start_clean,
-          test_long_arguments_arrive_and_too_long_ones_are_refused,
-          test_signals_reach_the_whole_process_group, test_what_is_cancelled_is_not_started,
-          test_lost_descriptors_end_only_their_process, test_forks_call_the_entry,
-          test_a_fork_that_fails_says_at_which_stage, test_the_umask_is_that_of_what_starts)
+UNIT_MAIN("shepherd")

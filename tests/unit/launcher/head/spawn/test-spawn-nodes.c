@@ -130,5 +130,4 @@ START_TEST(test_nodes_without_ranks_become_idle)
 }
 END_TEST
 
-UNIT_MAIN("spawn_nodes", test_the_new_ones_stand_behind_the_jobs, test_none_are_new,
-          test_nodes_without_daemons, test_nodes_without_ranks_become_idle)
+UNIT_MAIN("spawn_nodes")

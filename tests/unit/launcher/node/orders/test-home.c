@@ -298,10 +298,4 @@ START_TEST(test_one_node_and_many_exclude_each_other)
 }
 END_TEST
 
-UNIT_MAIN("home", test_a_home_comes_back, test_a_short_home_is_refused,
-          test_what_makes_no_sense_is_refused, test_a_topology_need_not_be_asked_for,
-          test_a_home_without_a_key_or_a_vpid_is_refused, test_another_version_is_named,
-          test_what_comes_behind_the_dot_is_refused, test_too_much_does_not_fit,
-          test_noise_is_survived, test_a_daemon_finds_itself_among_the_nodes,
-          test_a_daemon_that_is_not_among_the_nodes_says_so,
-          test_one_node_and_many_exclude_each_other)
+UNIT_MAIN("home")

@@ -72,5 +72,4 @@ START_TEST(test_every_shorter_one_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("hosting", test_a_hosting_comes_back, test_what_cannot_be_is_refused,
-          test_every_shorter_one_is_refused)
+UNIT_MAIN("hosting")

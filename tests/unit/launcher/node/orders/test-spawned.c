@@ -272,5 +272,4 @@ START_TEST(hostile_orders)
 }
 END_TEST
 
-UNIT_MAIN("spawned", grown, more_nodes, bindings, environment, what_does_not_fit, order,
-          hostile_orders)
+UNIT_MAIN("spawned")
