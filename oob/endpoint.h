@@ -33,9 +33,7 @@ struct oob_link {
     struct list by_name;
     struct loop_io io;
     struct loop_timer close_timer;
-    struct loop_task resume; /* reads on after a pause */
     struct inbox inbox;
-    bool paused;
     bool watch_write;
     struct list watched; /* in oob->watched, or alone */
     struct pulse pulse;  /* these two: while it is watched */

@@ -24,7 +24,6 @@ enum {
 
 static void on_ready(struct loop_io *io, short events);
 static void on_rest(struct loop_task *task);
-static void on_resume(struct loop_task *task);
 static void on_close_deadline(struct loop_timer *timer);
 
 /* --- life --- */
@@ -49,7 +48,6 @@ int link_create(struct oob_link **link, struct oob *oob, const struct handshake 
     made->peer = *peer;
     made->fd = -1;
     made->rest.run = on_rest;
-    made->resume.run = on_resume;
     atomic_init(&made->refs, 1);
     list_init(&made->by_name);
     list_init(&made->watched);
@@ -107,11 +105,6 @@ const struct oob_peer *oob_link_peer(const struct oob_link *link)
     return &link->peer;
 }
 
-size_t oob_link_queued(struct oob_link *link, enum oob_class class)
-{
-    return atomic_load_explicit(&link->outbox.bytes[class], memory_order_relaxed);
-}
-
 /* Never with the lock held. */
 static void complete(struct list *frames, int status)
 {
@@ -148,7 +141,6 @@ void link_end(struct oob_link *link, int status)
     enum link_state before = set_down(link, &failed);
     loop_timer_stop(&link->close_timer);
     loop_cancel(oob->loop, &link->rest);
-    loop_cancel(oob->loop, &link->resume);
     list_remove(&link->by_name);
     list_remove(&link->watched);
     complete(&failed, ORTE_ERR_COMM_FAILURE);
@@ -164,10 +156,8 @@ void link_end(struct oob_link *link, int status)
 
 static void watch(struct oob_link *link)
 {
-    bool reads = link->state == LINK_CLOSING || (link->state == LINK_UP && !link->paused);
     if (link->state == LINK_UP || link->state == LINK_CLOSING) {
-        loop_io_watch(&link->io,
-                      (short) ((reads ? EV_READ : 0) | (link->watch_write ? EV_WRITE : 0)));
+        loop_io_watch(&link->io, (short) (EV_READ | (link->watch_write ? EV_WRITE : 0)));
     }
 }
 
@@ -176,7 +166,7 @@ static void on_broken(struct oob_link *link)
 {
     log_debug(LOG_OOB, "writing to %s: %s", ORTE_NAME_PRINT(&link->peer.name),
               strerror(link->broken));
-    if (!link->paused && link->state == LINK_UP) {
+    if (link->state == LINK_UP) {
         link_read(link);
     }
     link_end(link, ORTE_ERR_COMM_FAILURE);
@@ -326,7 +316,7 @@ void link_beat(struct oob_link *link, enum outbox_beat kind)
 /* Hands up the frames that are there. False: nothing more can be read for now. */
 static bool deliver(struct oob_link *link)
 {
-    while (link->state == LINK_UP && !link->paused) {
+    while (link->state == LINK_UP) {
         const uint8_t *data;
         size_t size;
         switch (inbox_next(&link->inbox, &data, &size)) {
@@ -412,10 +402,7 @@ static bool read_once(struct oob_link *link)
 void link_read(struct oob_link *link)
 {
     oob_link_ref(link);
-    /* Frames that a pause has left in the inbox go first. */
-    bool more = link->state == LINK_CLOSING || deliver(link);
-    for (int i = 0; i < READS_A_TURN && more; i++) {
-        more = read_once(link);
+    for (int i = 0; i < READS_A_TURN && read_once(link); i++) {
     }
     oob_link_unref(link);
 }
@@ -432,31 +419,9 @@ static void on_ready(struct loop_io *io, short events)
     oob_link_unref(link);
 }
 
-static void on_resume(struct loop_task *task)
-{
-    struct oob_link *link = oob_link_ref(container_of(task, struct oob_link, resume));
-    deliver(link);
-    watch(link);
-    oob_link_unref(link);
-}
-
 void link_start(struct oob_link *link)
 {
     watch(link);
-}
-
-void oob_link_pause(struct oob_link *link, bool pause)
-{
-    if (link->state != LINK_UP || link->paused == pause) {
-        return;
-    }
-    link->paused = pause;
-    if (pause) {
-        loop_cancel(link->oob->loop, &link->resume);
-        watch(link);
-    } else {
-        loop_post(link->oob->loop, &link->resume);
-    }
 }
 
 /* --- closing --- */

@@ -128,13 +128,9 @@ struct oob_tx {
 /* Any thread. */
 void oob_send(struct oob_link *link, struct oob_tx *tx);
 
-/* Bytes accepted but not yet with the kernel, in one class. Any thread. */
-size_t oob_link_queued(struct oob_link *link, enum oob_class class);
 const struct oob_peer *oob_link_peer(const struct oob_link *link);
 struct oob_link *oob_link_ref(struct oob_link *link);
 void oob_link_unref(struct oob_link *link);
-/* Stops and resumes reading, for back-pressure. On the loop. */
-void oob_link_pause(struct oob_link *link, bool pause);
 /* Was this process stopped, or busy with something else, at the last beat or since, at most so long
  * ago? False while no link is watched. On the loop. */
 bool oob_stood_still(const struct oob *oob, uint64_t within_us);

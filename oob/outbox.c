@@ -87,23 +87,9 @@ bool outbox_prepare(struct oob_tx *tx)
     return true;
 }
 
-static void count(struct outbox *outbox, struct oob_tx *tx, bool add)
-{
-    if (head_of(tx)[4] >= OOB_CLASSES) {
-        return; /* the outbox's own */
-    }
-    size_t size = outbox_frame_size(tx) - FRAME_HEAD_SIZE;
-    if (add) {
-        atomic_fetch_add_explicit(&outbox->bytes[tx->class], size, memory_order_relaxed);
-    } else {
-        atomic_fetch_sub_explicit(&outbox->bytes[tx->class], size, memory_order_relaxed);
-    }
-}
-
 void outbox_append(struct outbox *outbox, struct oob_tx *tx)
 {
     list_append(&outbox->queue[1 + (int) tx->class], &tx->link);
-    count(outbox, tx, true);
 }
 
 static void append_own(struct outbox *outbox, struct oob_tx *tx, uint8_t kind, int queue)
@@ -151,7 +137,6 @@ static void complete_first(struct outbox *outbox, struct list *completed)
             return;
         }
     }
-    count(outbox, tx, false);
     list_append(completed, link);
 }
 
@@ -169,9 +154,6 @@ void outbox_take(struct outbox *outbox, struct list *taken)
     list_splice(taken, &outbox->writing);
     for (int i = 0; i < QUEUES; i++) {
         list_splice(taken, &outbox->queue[i]);
-    }
-    for (int i = 0; i < OOB_CLASSES; i++) {
-        atomic_store_explicit(&outbox->bytes[i], 0, memory_order_relaxed);
     }
     outbox->record_size = outbox->record_sent = outbox->offset = 0;
     outbox->in_part = false;

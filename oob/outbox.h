@@ -6,15 +6,13 @@
 
 #include <oob/oob.h>
 #include <oob/record.h>
-#include <stdatomic.h>
 
 enum outbox_beat { OUTBOX_PING, OUTBOX_PONG, OUTBOX_BEATS };
 
 struct outbox {
     /* Before and behind those of the classes: beats, and the closing frame. */
     struct list queue[OOB_CLASSES + 2];
-    struct list writing;              /* frames that have begun to leave, in their order */
-    atomic_size_t bytes[OOB_CLASSES]; /* accepted and not with the kernel; any thread may read */
+    struct list writing; /* frames that have begun to leave, in their order */
     bool sealed;
     struct record_key key;
     uint8_t *record; /* sealed: RECORD_SIZE_MAX bytes */

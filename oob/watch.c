@@ -53,7 +53,7 @@ static void on_beat(struct loop_timer *timer)
     while ((first = list_pop(&turn))) {
         struct oob_link *link = oob_link_ref(container_of(first, struct oob_link, watched));
         list_append(&oob->watched, &link->watched);
-        pulse_credit(&link->pulse, link->paused ? UINT64_MAX : stall_us, now_us);
+        pulse_credit(&link->pulse, stall_us, now_us);
         look(link, now_us);
         oob_link_unref(link);
     }

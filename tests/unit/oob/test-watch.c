@@ -137,25 +137,6 @@ START_TEST(own_stalls_are_nobodys_fault)
 }
 END_TEST
 
-static void pause_reading(struct side *side, void *arg)
-{
-    oob_link_pause(side->link, arg != NULL);
-}
-
-START_TEST(a_pause_of_reading_is_no_silence)
-{
-    struct limits limits = {200, 400};
-    open_pair(SIDE_TCP);
-    side_call(&a, do_watch, &limits);
-    side_call(&a, pause_reading, &limits);
-    usleep(600000);
-    side_call(&a, pause_reading, NULL);
-    usleep(100000);
-    ck_assert_int_eq(silences(&a), 0);
-    close_pair();
-}
-END_TEST
-
 START_TEST(without_beats_nothing_is_watched)
 {
     struct limits limits = {50, 100};

@@ -3,6 +3,7 @@
 #include "cluster.h"
 #include <base/data/clock.h>
 #include <base/types/name.h>
+#include <oob/endpoint.h>
 #include <stdlib.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
@@ -186,6 +187,14 @@ START_TEST(one_whose_link_stays)
 }
 END_TEST
 
+static bool has_written_all(struct oob_link *link)
+{
+    pthread_mutex_lock(&link->lock);
+    bool all = outbox_empty(&link->outbox);
+    pthread_mutex_unlock(&link->lock);
+    return all;
+}
+
 START_TEST(what_it_said_last_comes_first)
 {
     static uint8_t data[BYTES];
@@ -200,7 +209,7 @@ START_TEST(what_it_said_last_comes_first)
     pthread_mutex_lock(&b.rml->lock);
     struct oob_link *link = oob_link_ref(rml_peer_find(&b.rml->peers, &daemons[2].name)->link);
     pthread_mutex_unlock(&b.rml->lock);
-    while (oob_link_queued(link, OOB_APP) > 0) {
+    while (!has_written_all(link)) {
         usleep(1000);
     }
     oob_link_unref(link);
