@@ -18,8 +18,3 @@ uint64_t backoff_next(struct backoff *backoff, struct backoff_chance *chance)
     uint64_t sure = bound / 2;
     return sure + draw(chance) % (bound - sure + 1);
 }
-
-void backoff_reset(struct backoff *backoff)
-{
-    backoff->next_us = 0;
-}

@@ -17,7 +17,5 @@ struct backoff_chance {
 
 /* The next wait: between half of the bound and the bound. */
 uint64_t backoff_next(struct backoff *backoff, struct backoff_chance *chance);
-/* An attempt succeeded: the next failure waits for the base again. */
-void backoff_reset(struct backoff *backoff);
 
 #endif

@@ -338,11 +338,6 @@ size_t stdio_writer_room(const struct stdio_writer *writer)
     return writer->limit - writer->waiting;
 }
 
-size_t stdio_writer_waiting(const struct stdio_writer *writer)
-{
-    return writer->waiting;
-}
-
 size_t stdio_writer_end(struct stdio_writer *writer)
 {
     if (!writer) {

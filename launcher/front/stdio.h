@@ -29,9 +29,8 @@ int stdio_writer_create(struct stdio_writer **writer, struct loop *loop, int fd,
 /* On the loop; never blocks. Takes all bytes, or none: false, they do not fit, or there is no
  * memory for them. */
 bool stdio_writer_put(struct stdio_writer *writer, const void *data, size_t size) KEEL_MUST_CHECK;
-/* How many bytes fit now, and how many wait; on the loop. */
+/* How many bytes fit now; on the loop. */
 size_t stdio_writer_room(const struct stdio_writer *writer);
-size_t stdio_writer_waiting(const struct stdio_writer *writer);
 /* Ends the writer at once; no callback comes any more. Returns how many bytes it has not written; a
  * piece of them may be on its way. NULL is allowed. */
 size_t stdio_writer_end(struct stdio_writer *writer);

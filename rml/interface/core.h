@@ -243,7 +243,5 @@ struct rml_look {
     uint64_t refused;                /* frames and messages that were refused or lost, in all */
 };
 void rml_look(struct rml *rml, struct rml_look *look);
-/* Bytes that were sent to a peer in one class and have not arrived: for senders that hold back. */
-size_t rml_queued(struct rml *rml, const orte_process_name_t *peer, enum oob_class class);
 
 #endif

@@ -324,19 +324,6 @@ void rml_hurry(struct rml *rml)
     rml_send_words(&words);
 }
 
-size_t rml_queued(struct rml *rml, const orte_process_name_t *name, enum oob_class class)
-{
-    size_t bytes = 0;
-    pthread_mutex_lock(&rml->lock);
-    const struct rml_peer *peer = rml_peer_find(&rml->peers, name);
-    if (peer && peer->session) {
-        const struct rml_sender *out = &peer->session->out[class];
-        bytes = (size_t) (out->end - out->acked);
-    }
-    pthread_mutex_unlock(&rml->lock);
-    return bytes;
-}
-
 /* --- life --- */
 
 void rml_flow_init(struct rml *rml)

@@ -232,6 +232,16 @@ uint64_t count_of(struct node *node, const uint64_t *counter)
     return value;
 }
 
+uint64_t bytes_to(struct node *node, const struct node *peer)
+{
+    pthread_mutex_lock(&node->rml->lock);
+    const struct rml_session *session = rml_peer_find(&node->rml->peers, &peer->name)->session;
+    const struct rml_sender *out = &session->out[OOB_APP];
+    uint64_t bytes = out->end - out->acked;
+    pthread_mutex_unlock(&node->rml->lock);
+    return bytes;
+}
+
 void wait_count(struct node *node, const uint64_t *counter, uint64_t value)
 {
     uint64_t deadline = clock_us() + WAIT_S * 1000000u;

@@ -45,6 +45,8 @@ void wait_sem(sem_t *sem);
 /* Runs a rank's callbacks until *done; fails the test after WAIT_S. */
 void wait_done(struct node *node, const bool *done);
 uint64_t count_of(struct node *node, const uint64_t *counter);
+/* Bytes that a node sent to another as messages and that have not arrived. */
+uint64_t bytes_to(struct node *node, const struct node *peer);
 /* Polls a counter of a node until it has a value. */
 void wait_count(struct node *node, const uint64_t *counter, uint64_t value);
 

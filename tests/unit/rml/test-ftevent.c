@@ -62,7 +62,7 @@ START_TEST(what_was_accepted_arrives_and_nothing_more)
         ck_assert_int_eq(send_number(&a, &b, i, 0), 4);
     }
     ck_assert_int_eq(ft(&a, OPAL_CRS_CHECKPOINT), ORTE_SUCCESS);
-    ck_assert_uint_eq(rml_queued(a.rml, &b.name, OOB_APP), 0); /* all is at b */
+    ck_assert_uint_eq(bytes_to(&a, &b), 0); /* all is at b */
     ck_assert_int_eq(ft(&a, OPAL_CRS_CHECKPOINT), ORTE_SUCCESS);
     for (uint32_t i = 100; i < 200; i++) {
         ck_assert_int_eq(send_number(&a, &b, i, 0), 4); /* accepted, and kept */
@@ -75,7 +75,7 @@ START_TEST(what_was_accepted_arrives_and_nothing_more)
     struct timespec little = {0, 300000000};
     nanosleep(&little, NULL);
     ck_assert_uint_eq(count_of(&b, &b.rml->match.unexpected_bytes), 0);
-    ck_assert_uint_gt(rml_queued(a.rml, &b.name, OOB_APP), 100 * 4);
+    ck_assert_uint_gt(bytes_to(&a, &b), 100 * 4);
     ck_assert_int_eq(ft(&a, OPAL_CRS_CONTINUE), ORTE_SUCCESS);
     for (uint32_t i = 100; i < 200; i++) {
         expect_number(&b, &a, i);

@@ -120,7 +120,7 @@ START_TEST(what_waits_ends_with_the_job)
     ck_assert_int_eq(
         rml_call_send_nb(a.rml, &b.name, &part, 1, TAG, KEEL_RML_DELIVERED, on_delivered, NULL),
         ORTE_SUCCESS);
-    ck_assert_uint_gt(rml_queued(a.rml, &b.name, OOB_APP), 8);
+    ck_assert_uint_gt(bytes_to(&a, &b), 8);
     struct rml_peer *peer = NULL;
     while (!peer) {
         pthread_mutex_lock(&daemons[0].rml->lock);
@@ -131,7 +131,7 @@ START_TEST(what_waits_ends_with_the_job)
     ck_assert_uint_eq(count_of(&daemons[0], &peer->pending_bytes), 0);
     wait_done(&a, &delivered);
     ck_assert_int_eq(delivered_status, ORTE_ERR_ADDRESSEE_UNKNOWN);
-    ck_assert_uint_eq(rml_queued(a.rml, &b.name, OOB_APP), 0);
+    ck_assert_uint_eq(bytes_to(&a, &b), 0);
     close_all();
 }
 END_TEST
@@ -548,7 +548,7 @@ START_TEST(a_late_daemon_gets_all_in_order)
         expect_number(&b, &a.name, TAG, i);
     }
     rml_flush(a.rml);
-    ck_assert_uint_eq(rml_queued(a.rml, &b.name, OOB_APP), 0);
+    ck_assert_uint_eq(bytes_to(&a, &b), 0);
     close_all();
 }
 END_TEST
