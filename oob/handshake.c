@@ -32,7 +32,7 @@ static const struct {
     [WIRE_DENIED] = {ORTE_ERR_PERM, "not admitted under this name"},
 };
 
-const char *oob_security_name(enum oob_security security)
+static const char *security_name(enum oob_security security)
 {
     static const char *const names[OOB_SECURITIES] = {"none", "auth", "encrypt"};
     return (unsigned) security < OOB_SECURITIES ? names[security] : "unknown";
@@ -375,9 +375,8 @@ static void on_refusal(struct handshake *handshake, bool proved)
         status = proved && denied < 0 ? denied : status;
         snprintf(detail, sizeof detail, ": %s", opal_strerror(status));
     } else if (reason == WIRE_BAD_SECURITY) {
-        snprintf(detail, sizeof detail, ": %s there, %s here",
-                 oob_security_name(verdict[WIRE_AT_MODE]),
-                 oob_security_name(handshake->self.security));
+        snprintf(detail, sizeof detail, ": %s there, %s here", security_name(verdict[WIRE_AT_MODE]),
+                 security_name(handshake->self.security));
     } else if (reason == WIRE_BAD_VERSION) {
         snprintf(detail, sizeof detail, ": %u there, %d here", verdict[WIRE_AT_VERSION],
                  WIRE_VERSION);

@@ -89,6 +89,4 @@ void handshake_busy(uint8_t verdict[WIRE_VERDICT_SIZE]);
 /* Forgets all secrets. */
 void handshake_wipe(struct handshake *handshake);
 
-const char *oob_security_name(enum oob_security security);
-
 #endif

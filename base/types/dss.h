@@ -31,11 +31,6 @@ struct dss_type {
 
 /* NULL: no such type. */
 const struct dss_type *dss_type_find(opal_data_type_t type);
-int dss_register_type(opal_dss_pack_fn_t pack, opal_dss_unpack_fn_t unpack, opal_dss_copy_fn_t copy,
-                      opal_dss_compare_fn_t compare, opal_dss_size_fn_t size,
-                      opal_dss_print_fn_t print, opal_dss_release_fn_t release, bool structured,
-                      const char *name, opal_data_type_t *type);
-char *dss_lookup_data_type(opal_data_type_t type);
 
 /* Buffers. */
 static inline bool dss_described(const opal_buffer_t *buffer)

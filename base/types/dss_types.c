@@ -87,7 +87,7 @@ const struct dss_type *dss_type_find(opal_data_type_t type)
     return atomic_load_explicit(&registered[type], memory_order_acquire);
 }
 
-char *dss_lookup_data_type(opal_data_type_t type)
+static char *lookup_data_type(opal_data_type_t type)
 {
     const struct dss_type *info = dss_type_find(type);
     return info ? strdup(info->name) : NULL;
@@ -142,10 +142,11 @@ static void free_type(struct dss_type *type)
     }
 }
 
-int dss_register_type(opal_dss_pack_fn_t pack, opal_dss_unpack_fn_t unpack, opal_dss_copy_fn_t copy,
-                      opal_dss_compare_fn_t compare, opal_dss_size_fn_t size,
-                      opal_dss_print_fn_t print, opal_dss_release_fn_t release, bool structured,
-                      const char *name, opal_data_type_t *type)
+static int register_type(opal_dss_pack_fn_t pack, opal_dss_unpack_fn_t unpack,
+                         opal_dss_copy_fn_t copy, opal_dss_compare_fn_t compare,
+                         opal_dss_size_fn_t size, opal_dss_print_fn_t print,
+                         opal_dss_release_fn_t release, bool structured, const char *name,
+                         opal_data_type_t *type)
 {
     if (!pack || !unpack || !copy || !compare || !size || !print || !release || !name || !type) {
         return OPAL_ERR_BAD_PARAM;
@@ -214,8 +215,8 @@ opal_dss_t opal_dss = {
     .unload = dss_unload,
     .load = dss_load,
     .copy_payload = dss_copy_payload,
-    .register_type = dss_register_type,
-    .lookup_data_type = dss_lookup_data_type,
+    .register_type = register_type,
+    .lookup_data_type = lookup_data_type,
     .dump_data_types = dss_dump_data_types,
     .dump = dss_dump,
 };

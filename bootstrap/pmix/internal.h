@@ -68,10 +68,6 @@ static inline unsigned patience_s(void)
 
 /* --- pmix.c --- */
 
-/* run is to call note_read, or is it. */
-void note_init(struct note *note, void (*run)(struct rml *rml, struct rml_completion *completion));
-void note_read(struct rml *rml, struct rml_completion *completion);
-
 /* Asks for what rank has put, and waits for it; *data is malloc'd. */
 int pmix_ask(struct pmix *pmix, uint32_t rank, const char *key, uint8_t **data,
              size_t *size) KEEL_MUST_CHECK;

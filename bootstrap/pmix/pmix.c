@@ -13,7 +13,7 @@
 
 /* --- notes --- */
 
-void note_read(struct rml *rml, struct rml_completion *completion)
+static void note_read(struct rml *rml, struct rml_completion *completion)
 {
     struct note *note = container_of(completion, struct note, completion);
     (void) rml;
@@ -26,7 +26,9 @@ static void drop_note(struct rml *rml, struct rml_completion *completion)
     (void) completion;
 }
 
-void note_init(struct note *note, void (*run)(struct rml *rml, struct rml_completion *completion))
+/* run is to call note_read, or is it. */
+static void note_init(struct note *note,
+                      void (*run)(struct rml *rml, struct rml_completion *completion))
 {
     *note = (struct note){.completion = {.recursive = true, .run = run, .drop = drop_note}};
     list_init(&note->completion.link);

@@ -299,8 +299,9 @@ static void weigh_all(struct choices *choices, const size_t *own, const size_t *
     }
 }
 
-bool netcard_best(struct netcard_pair *pair, const struct netcard *mine, const struct netcard *peer,
-                  bool first)
+/* The best of all pairs of addresses, in the order of netcard_pair; false: there is none. */
+static bool best_pair(struct netcard_pair *pair, const struct netcard *mine,
+                      const struct netcard *peer, bool first)
 {
     static const size_t same[NETCARD_ADDRESSES]; /* one place for all */
     struct choices choices = {.weights = {0}};
@@ -341,7 +342,7 @@ int netcard_pair_of(struct netcard_pair *pair, bool *subnet, const struct netcar
     }
     *subnet = count > 0;
     if (count == 0) {
-        count = netcard_best(pairs, mine, peer, first);
+        count = best_pair(pairs, mine, peer, first);
     }
     for (size_t i = 0; i < count; i++) {
         if (mine->addresses[pairs[i].mine].interface == interface) {

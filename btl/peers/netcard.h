@@ -72,9 +72,6 @@ struct netcard_pair {
 };
 size_t netcard_pair(struct netcard_pair pairs[NETCARD_ADDRESSES], const struct netcard *mine,
                     const struct netcard *peer, enum netcard_way least, bool first);
-/* The best of all pairs of addresses, likewise; false: there is none. */
-bool netcard_best(struct netcard_pair *pair, const struct netcard *mine, const struct netcard *peer,
-                  bool first);
 /* The addresses by which an interface of mine reaches a peer. Interfaces in a subnet together serve
  * in pairs (*subnet), each with one at most; where there are none, and within a network stack, the
  * best pair of all serves alone. The peer comes to the same pairs. NOT_AVAILABLE: other interfaces

@@ -105,7 +105,8 @@ bool plane_is_open(void)
     return plane.open;
 }
 
-void plane_forget(void)
+/* Also in a child made by fork: the data plane is its parent's. */
+static void forget(void)
 {
     plane.open = false;
     plane.bml = NULL;
@@ -122,7 +123,7 @@ void plane_forget(void)
 
 static void watch_forks(void)
 {
-    (void) pthread_atfork(NULL, NULL, plane_forget);
+    (void) pthread_atfork(NULL, NULL, forget);
 }
 
 /* --- progress --- */
@@ -273,7 +274,7 @@ static void close_all(void)
     btl_close();
     free(plane.watches);
     free(plane.sleep);
-    plane_forget();
+    forget();
 }
 
 /* What a process without keel_init has not done yet; the rest of what it needs comes with the

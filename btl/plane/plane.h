@@ -33,7 +33,5 @@ typedef void (*plane_rest_fn)(void *arg, uint64_t until_us, struct pollfd *watch
 bool plane_rest(plane_rest_fn rest, void *arg, uint64_t until_us);
 /* Reads what peers wrote before this call: polls until nothing has come for many passes. */
 void plane_read_all(void);
-/* In a child made by fork: the data plane is its parent's. */
-void plane_forget(void);
 
 #endif

@@ -130,11 +130,6 @@ int tcp_process_open(mca_btl_base_module_t *modules[NETCARD_ADDRESSES],
                      size_t reason_size) KEEL_MUST_CHECK;
 /* A module has ended; the last one takes the process along. */
 void tcp_process_drop(struct tcp_process *process);
-/* Gives the interfaces that there are now to the modules, whose listeners are closed, and publishes
- * the card under the key of their life. makes: makes modules for them, else those that there are
- * have to do. */
-int tcp_process_listen(struct tcp_process *process, const struct tcp_params *params, bool makes,
-                       char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* The module that has an address of the card; NULL: none. */
 struct tcp_module *tcp_module_at(const struct tcp_process *process, size_t address);
 void tcp_listeners_close(struct tcp_module *tcp);

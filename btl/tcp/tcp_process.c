@@ -102,8 +102,11 @@ static int publish(struct tcp_process *process, char *reason, size_t reason_size
     return status;
 }
 
-int tcp_process_listen(struct tcp_process *process, const struct tcp_params *params, bool makes,
-                       char *reason, size_t reason_size)
+/* Gives the interfaces that there are now to the modules, whose listeners are closed, and publishes
+ * the card under the key of their life. makes: makes modules for them, else those that there are
+ * have to do. */
+static int open_listeners(struct tcp_process *process, const struct tcp_params *params, bool makes,
+                          char *reason, size_t reason_size)
 {
     char why[200] = "";
     struct netif *list = NULL;
@@ -167,7 +170,7 @@ int tcp_process_open(mca_btl_base_module_t *modules[NETCARD_ADDRESSES],
     process->users = 1;
     process->regions = region_table_create(MAX_REGIONS);
     if (process->regions && crypto_open() == ORTE_SUCCESS) {
-        status = tcp_process_listen(process, params, true, reason, reason_size);
+        status = open_listeners(process, params, true, reason, reason_size);
     }
     destroy_modules(process, status != OPAL_SUCCESS);
     for (size_t i = 0; i < NETCARD_ADDRESSES; i++) {
@@ -198,7 +201,7 @@ int tcp_restart(mca_btl_base_module_t *btl)
     if (!last) {
         return OPAL_SUCCESS; /* the last one opens for all */
     }
-    int status = tcp_process_listen(process, &tcp->params, false, reason, sizeof(reason));
+    int status = open_listeners(process, &tcp->params, false, reason, sizeof(reason));
     if (status != OPAL_SUCCESS) {
         log_warn(LOG_BTL, "tcp: no other listeners after a restart: %s", reason);
     }

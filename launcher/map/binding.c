@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LEVEL_NONE = LEVEL_NODE + 1 };
+
 /* Ranks bound to each object of a node, by index. */
 struct load {
     uint32_t *ranks; /* owned; NULL: no rank was looked at */
@@ -160,7 +162,9 @@ static int bind_all(struct binding *binding, struct place **by_rank, bool binds)
     return status;
 }
 
-unsigned job_plan_bind_level(const struct placement *placement)
+/* What ranks are bound to that nothing was said of one by one: objects of this level, LEVEL_NODE:
+ * the whole node, or LEVEL_NONE. */
+static unsigned bind_level(const struct placement *placement)
 {
     bool one_by_one = placement->cpus_per_rank || placement->map_by == MAP_BY_RANKFILE;
     if (placement->bind && !one_by_one) {
@@ -180,7 +184,7 @@ static bool any_bound(const struct mapping *mapping)
 
 int mapping_bind(struct mapping *mapping)
 {
-    struct binding binding = {.mapping = mapping, .level = job_plan_bind_level(mapping->placement)};
+    struct binding binding = {.mapping = mapping, .level = bind_level(mapping->placement)};
     bool binds = binding.level != LEVEL_NONE || any_bound(mapping);
     if (binds && !mapping->use && binding.level != LEVEL_NODE) {
         binds = !drops_binding(mapping);

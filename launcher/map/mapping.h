@@ -62,10 +62,6 @@ int mapping_take_used(struct mapping *mapping) KEEL_MUST_CHECK;
 /* Their number on each object of a level of a node, which are to be 0 before. */
 int mapping_count_ranks(const struct mapping *mapping, uint32_t node, unsigned level,
                         uint32_t *ranks) KEEL_MUST_CHECK;
-/* Begins and ends it. */
-int mapping_begin(struct mapping *mapping) KEEL_MUST_CHECK;
-void mapping_end(struct mapping *mapping);
-
 /* extend.c: have all nodes where ranks were placed a topology, if they need one? Where placing them
  * failed, for want of room: all that may have more than they were taken to have? use->unknown says
  * which have not. */

@@ -97,7 +97,7 @@ static int begin_node(struct mapping *mapping, uint32_t node)
     return mapping->needs_views ? find_view(mapping, node) : ORTE_SUCCESS;
 }
 
-int mapping_begin(struct mapping *mapping)
+static int begin(struct mapping *mapping)
 {
     const struct placement *placement = mapping->placement;
     bool by_object = placement->map_by == MAP_BY_OBJECT || placement->map_by == MAP_BY_PPR;
@@ -183,7 +183,7 @@ static int append(struct mapping *mapping)
     return ORTE_SUCCESS;
 }
 
-void mapping_end(struct mapping *mapping)
+static void end(struct mapping *mapping)
 {
     for (uint32_t i = 0; mapping->nodes && i < mapping->plan->node_count; i++) {
         free(mapping->nodes[i].taken);
@@ -205,8 +205,8 @@ void mapping_end(struct mapping *mapping)
 /* Ranks of the request, behind those of the plan. */
 static int map_ranks(struct mapping *mapping)
 {
-    static int (*const steps[])(struct mapping * mapping) = {mapping_begin, mapping_place,
-                                                             mapping_number, mapping_bind, append};
+    static int (*const steps[])(struct mapping * mapping) = {begin, mapping_place, mapping_number,
+                                                             mapping_bind, append};
     int status = ORTE_SUCCESS;
     mapping->placement = &mapping->request->placement;
     snprintf(mapping->reason, mapping->reason_size, "out of memory");
@@ -218,7 +218,7 @@ static int map_ranks(struct mapping *mapping)
         plan->universe = plan->universe > plan->rank_count ? plan->universe : plan->rank_count;
         plan->oversubscribed = is_oversubscribed(mapping);
     }
-    mapping_end(mapping);
+    end(mapping);
     return status;
 }
 

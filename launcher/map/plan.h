@@ -73,10 +73,6 @@ int job_plan_extend(struct job_plan *plan, const struct run_request *request,
                     size_t reason_size) KEEL_MUST_CHECK;
 /* Memory for more ranks behind those of the plan; the plan is as before. False: there is none. */
 bool job_plan_reserve(struct job_plan *plan, uint32_t more) KEEL_MUST_CHECK;
-/* What ranks are bound to that nothing was said of one by one: objects of this level, LEVEL_NODE:
- * the whole node, or LEVEL_NONE. */
-enum { LEVEL_NONE = LEVEL_NODE + 1 };
-unsigned job_plan_bind_level(const struct placement *placement);
 /* Nodes without ranks, of which no daemon is needed, become idle. */
 int job_plan_set_idle(struct job_plan *plan) KEEL_MUST_CHECK;
 /* Nodes that come later, behind those that there are; one that is there gets these slots, and this

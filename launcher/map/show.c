@@ -30,7 +30,10 @@ static bool *find_bound(const struct topo *topo, const char *cpus)
     return bound;
 }
 
-char *binding_picture(const struct topo *topo, const char *cpus)
+/* A rank's binding as mpirun draws it: a bracket for each package, a letter for each hardware
+ * thread, "/" between cores: "[BB/..][../~~]". B: bound, a dot: not, ~: may not be used. malloc'd;
+ * NULL: no memory. cpus: as in struct job_plan. */
+static char *binding_picture(const struct topo *topo, const char *cpus)
 {
     bool *bound = find_bound(topo, cpus);
     char *text = calloc((size_t) topo->count * 3 + 3, 1), *at = text;

@@ -7,11 +7,6 @@
 /* The parts that request->display asks for, as lines, or as one JSON object (docs/mapping.md has
  * both); malloc'd. NULL: no memory. */
 char *plan_show(const struct job_plan *plan, const struct run_request *request);
-/* A rank's binding as mpirun draws it: a bracket for each package, a letter for each hardware
- * thread, "/" between cores: "[BB/..][../~~]". B: bound, a dot: not, ~: may not be used. malloc'd;
- * NULL: no memory. cpus: as in struct job_plan. */
-char *binding_picture(const struct topo *topo, const char *cpus);
-
 /* "rank 0 on alpha: bound to processors 0-1 [BB/..]", "rank 0 on alpha: not bound"; malloc'd. NULL:
  * no memory. */
 char *binding_line(const struct job_plan *plan, uint32_t rank);

@@ -8,7 +8,7 @@ static uint64_t key_of(const opal_proc_t *proc)
     return (uint64_t) proc->proc_name.jobid << 32 | proc->proc_name.vpid;
 }
 
-struct peer *peer_find(struct pml *pml, const opal_proc_t *proc)
+static struct peer *peer_find(struct pml *pml, const opal_proc_t *proc)
 {
     struct queue_link *link = queues_first(&pml->peers, key_of(proc));
     return link ? container_of(link, struct peer, by_proc) : NULL;

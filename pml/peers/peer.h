@@ -6,8 +6,6 @@
 
 /* That of a process, made if need be. NULL: no memory. */
 struct peer *peer_of(struct pml *pml, opal_proc_t *proc);
-/* NULL: there is none yet. */
-struct peer *peer_find(struct pml *pml, const opal_proc_t *proc);
 /* Finds its paths. UNREACH: none; else OUT_OF_RESOURCE, or why it is gone. */
 int peer_connect(struct peer *peer) KEEL_MUST_CHECK;
 /* Takes it from its modules. */

@@ -41,8 +41,9 @@ static void remove_own_locked(struct rml_xcast *xcast, struct own *own)
 
 /* --- messages --- */
 
-opal_buffer_t *rml_xcast_message(const struct rml_cast_header *header, const void *payload,
-                                 size_t size)
+/* A message of a header and, if size is not 0, a payload; NULL: no memory. */
+static opal_buffer_t *make_message(const struct rml_cast_header *header, const void *payload,
+                                   size_t size)
 {
     uint8_t *bytes = size <= INT32_MAX - RML_CAST_SIZE ? malloc(RML_CAST_SIZE + size) : NULL;
     if (bytes) {
@@ -57,7 +58,7 @@ opal_buffer_t *rml_xcast_message(const struct rml_cast_header *header, const voi
 void rml_xcast_say(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
                    const struct rml_cast_header *header)
 {
-    int status = rml_give(rml, peer, class, RML_TAG_XCAST, rml_xcast_message(header, NULL, 0));
+    int status = rml_give(rml, peer, class, RML_TAG_XCAST, make_message(header, NULL, 0));
     if (status != ORTE_SUCCESS) {
         log_debug(LOG_RML, "cannot speak to %s of broadcasts: %s", ORTE_NAME_PRINT(peer),
                   opal_strerror(status));
@@ -231,7 +232,7 @@ int rml_xcast(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag, opal_buffer
     const opal_buffer_t *sent = packed ? packed : buffer;
     header.format = packed ? rml_format_packed(header.format) : header.format;
     status = rml_give(rml, &root, daemon ? OOB_CONTROL : OOB_APP, RML_TAG_XCAST,
-                      rml_xcast_message(&header, sent->base_ptr, sent->bytes_used));
+                      make_message(&header, sent->base_ptr, sent->bytes_used));
     OBJ_RELEASE(packed);
     if (status != ORTE_SUCCESS && !daemon) {
         unreserve(rml, header.number);

@@ -22,9 +22,6 @@ struct rml_xcast {
 
 /* --- xcast.c --- */
 
-/* A message of a header and, if size is not 0, a payload; NULL: no memory. */
-opal_buffer_t *rml_xcast_message(const struct rml_cast_header *header, const void *payload,
-                                 size_t size);
 /* Sends a header alone. */
 void rml_xcast_say(struct rml *rml, const orte_process_name_t *peer, enum oob_class class,
                    const struct rml_cast_header *header);

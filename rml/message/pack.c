@@ -84,7 +84,7 @@ enum rml_format rml_format_packed(enum rml_format format)
     return format == RML_BUFFER_FULLY_DESC ? RML_PACKED_FULLY_DESC : RML_PACKED_NON_DESC;
 }
 
-enum rml_format rml_format_unpacked(enum rml_format format)
+static enum rml_format format_unpacked(enum rml_format format)
 {
     return format == RML_PACKED_FULLY_DESC ? RML_BUFFER_FULLY_DESC
            : format == RML_PACKED_NON_DESC ? RML_BUFFER_NON_DESC
@@ -105,6 +105,6 @@ int rml_message_unpack(struct rml_message *message, size_t max)
     free(message->data);
     message->data = data;
     message->size = size;
-    message->format = rml_format_unpacked(message->format);
+    message->format = format_unpacked(message->format);
     return ORTE_SUCCESS;
 }

@@ -57,7 +57,8 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-double percentile(double *samples, size_t count, double percent)
+/* Sorts the samples; the value below which so many per cent of them lie. */
+static double percentile(double *samples, size_t count, double percent)
 {
     qsort(samples, count, sizeof(*samples), compare);
     size_t index = (size_t) (percent / 100 * (double) count);

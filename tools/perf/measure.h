@@ -26,7 +26,4 @@ struct effort {
 int measure(struct pair *pair, const struct perf_test *test, size_t size,
             const struct effort *effort, struct result *result);
 
-/* Sorts the samples; the value below which so many per cent of them lie. */
-double percentile(double *samples, size_t count, double percent);
-
 #endif

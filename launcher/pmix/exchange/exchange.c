@@ -46,7 +46,8 @@ void exchange_pending_end(struct pending *pending, pmix_status_t status, const v
     free(pending);
 }
 
-int exchange_send(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer)
+/* Takes the buffer, which may be NULL (no memory). */
+static int send_to(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {daemon->name.jobid, vpid};
     int status = rml_give(daemon->rml, &peer, OOB_CONTROL, RML_TAG_PMIX, buffer);
@@ -59,13 +60,13 @@ int exchange_send(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer)
 void exchange_answer(struct daemon *daemon, uint32_t vpid, uint64_t request, pmix_status_t status,
                      const void *data, size_t size)
 {
-    (void) exchange_send(daemon, vpid,
-                         proto_new(MESSAGE_ANSWER, "qib", request, (int32_t) status, data, size));
+    (void) send_to(daemon, vpid,
+                   proto_new(MESSAGE_ANSWER, "qib", request, (int32_t) status, data, size));
 }
 
 void exchange_ask(struct pending *pending, uint32_t vpid, opal_buffer_t *buffer)
 {
-    if (exchange_send(pending->exchange->daemon, vpid, buffer) != ORTE_SUCCESS) {
+    if (send_to(pending->exchange->daemon, vpid, buffer) != ORTE_SUCCESS) {
         exchange_pending_end(pending, PMIX_ERR_UNREACH, NULL, 0);
     }
 }
@@ -200,8 +201,8 @@ void exchange_notify(struct exchange *exchange, const void *event, size_t size)
             used = map->node_of[rank] == node;
         }
         if (used && map->daemon_of_node[node] != exchange->daemon->name.vpid) {
-            (void) exchange_send(exchange->daemon, map->daemon_of_node[node],
-                                 proto_new(MESSAGE_EVENT, "b", event, size));
+            (void) send_to(exchange->daemon, map->daemon_of_node[node],
+                           proto_new(MESSAGE_EVENT, "b", event, size));
         }
     }
 }

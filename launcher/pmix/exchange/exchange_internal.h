@@ -50,8 +50,6 @@ void exchange_pending_end(struct pending *pending, pmix_status_t status, const v
                           size_t size);
 /* Sends the request, or ends it. Takes the buffer, which may be NULL (no memory). */
 void exchange_ask(struct pending *pending, uint32_t vpid, opal_buffer_t *buffer);
-/* Takes the buffer, which may be NULL (no memory). */
-int exchange_send(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
 void exchange_answer(struct daemon *daemon, uint32_t vpid, uint64_t request, pmix_status_t status,
                      const void *data, size_t size);
 
