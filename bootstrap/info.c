@@ -1,7 +1,6 @@
 /* What keel/info.h tells of the library as a whole: components, devices, facts. */
 #include <config.h>
 
-#include <base/data/least.h>
 #include <base/host/paths.h>
 #include <base/host/topo_module.h>
 #include <bootstrap/built.h>

@@ -9,7 +9,6 @@
 #include <base/settings/param.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <keel/info.h>
 #include <launcher/front/frontend.h>
 #include <launcher/keeld_main.h>
 #include <launcher/request/nodes/hostfile.h>

@@ -7,7 +7,6 @@
 #include <base/net/sock.h>
 #include <base/settings/fault.h>
 #include <base/settings/log.h>
-#include <base/settings/param.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/onward.h>

@@ -7,7 +7,6 @@
 #include <base/host/hostname.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
-#include <launcher/node/limits.h>
 #include <launcher/request/submit.h>
 #include <launcher/standing/submitter.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/data/strings.h>
 #include <base/settings/log.h>
 #include <launcher/map/show.h>
 #include <launcher/node/limits.h>

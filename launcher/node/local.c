@@ -13,8 +13,6 @@
 #include <base/host/corefile.h>
 #include <base/host/paths.h>
 #include <base/host/procstat.h>
-#include <base/host/topo.h>
-#include <base/net/sock.h>
 #include <base/settings/fault.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <wireup/proto.h>
 
 /* "cmd=lookup_result port= info=ok rc=0 msg=success" and a newline go with a port; a value that
  * came in a line always fits one */

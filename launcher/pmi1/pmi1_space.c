@@ -3,7 +3,6 @@
 
 #include <launcher/pmi1/pmi1_internal.h>
 
-#include <base/data/strings.h>
 #include <base/host/procstat.h>
 #include <base/settings/param.h>
 #include <stdio.h>

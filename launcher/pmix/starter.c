@@ -43,7 +43,7 @@ struct starter {
     char *before[SETTINGS]; /* owned: the environment's values; NULL: not set */
     int reserved[RESERVED];
     size_t reserved_count;
-    bool begun, joined, guarded;
+    bool begun, joined;
     pthread_t thread;
     struct loop_task finished;
     const struct pmix_module *module; /* NULL: not started */

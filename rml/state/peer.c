@@ -2,7 +2,6 @@
 
 #include <base/types/name.h>
 #include <rml/state/peer.h>
-#include <rml/tree/route.h>
 #include <stdlib.h>
 
 static uint32_t hash_of(const orte_process_name_t *name)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tests/fuzz/fuzz.h>
-#include <wireup/proto.h>
 
 /* Packs and unpacks once more: the second packing equals the first. */
 static void check_equal(opal_buffer_t *one, opal_buffer_t *other)

@@ -2,7 +2,6 @@
 
 #include <launcher/head/spawn/spawn_nodes.h>
 
-#include <base/data/strings.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* The tcp module between forked processes, and from a process to itself. */
 #include <base/data/clock.h>
 #include <base/settings/fault.h>
-#include <base/settings/param.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

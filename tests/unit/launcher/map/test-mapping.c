@@ -1,7 +1,6 @@
 /* The cases of mapping.cases, a TAP point for each. */
 #include <config.h>
 
-#include <base/data/strings.h>
 #include <launcher/map/plan.h>
 #include <stdio.h>
 #include <stdlib.h>

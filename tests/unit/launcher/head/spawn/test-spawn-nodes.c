@@ -1,7 +1,6 @@
 /* Idle nodes that become a job's, and those whose daemon is lost. */
 #include <config.h>
 
-#include <base/data/strings.h>
 #include <launcher/head/spawn/spawn_nodes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
-#include <wireup/proto.h>
 
 enum { DAEMONS_MAX = 32, MESSAGES_MAX = 4096, FAMILY = 0x70000 };
 
