@@ -181,7 +181,6 @@ static int write_key(const char *session, const uint8_t key[KEY_BYTES], char *re
 int tools_create(struct tools **out, struct rml *rml, orte_jobid_t family, const char *session,
                  const struct tools_ops *ops, void *arg, char *reason, size_t reason_size)
 {
-    static const orte_rml_tag_t tags[] = {ORTE_RML_TAG_TOOL};
     uint8_t key[KEY_BYTES];
     struct tools *tools = calloc(1, sizeof(*tools));
     if (!tools) {
@@ -202,7 +201,7 @@ int tools_create(struct tools **out, struct rml *rml, orte_jobid_t family, const
     tools->arg = arg;
     oob_set_key(rml_oob(rml), OOB_KEY_TOOL, key);
     crypto_wipe(key, sizeof(key));
-    rml_allow_from_tools(rml, tags, 1);
+    rml_allow_from_tools(rml, ORTE_RML_TAG_TOOL);
     rml_handle(rml, ORTE_RML_TAG_TOOL, from_tool, tools);
     rml_watch_links(rml, link_changed, tools);
     *out = tools;

@@ -278,30 +278,18 @@ void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_pee
     pthread_mutex_unlock(&rml->lock);
 }
 
-static void set_allowed(struct rml *rml, bool allowed[ORTE_RML_TAG_MAX + 1],
-                        const orte_rml_tag_t *tags, size_t count)
+void rml_allow_from_ranks(struct rml *rml, orte_rml_tag_t tag)
 {
     pthread_mutex_lock(&rml->lock);
-    memset(allowed, 0, (ORTE_RML_TAG_MAX + 1) * sizeof(*allowed));
-    for (size_t i = 0; i < count; i++) {
-        if (tags[i] <= ORTE_RML_TAG_MAX) {
-            allowed[tags[i]] = true;
-        }
-    }
+    rml->allowed[tag] = true;
     pthread_mutex_unlock(&rml->lock);
 }
 
-void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t count)
+void rml_allow_from_tools(struct rml *rml, orte_rml_tag_t tag)
 {
-    set_allowed(rml, rml->allowed, tags, count);
     pthread_mutex_lock(&rml->lock);
-    rml->allowed[RML_TAG_XCAST] = true;
+    rml->allowed_tools[tag] = true;
     pthread_mutex_unlock(&rml->lock);
-}
-
-void rml_allow_from_tools(struct rml *rml, const orte_rml_tag_t *tags, size_t count)
-{
-    set_allowed(rml, rml->allowed_tools, tags, count);
 }
 
 void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg)

@@ -196,10 +196,10 @@ int rml_xcast_give(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag,
  */
 typedef void (*rml_handler_fn)(void *arg, const struct rml_info *info, opal_buffer_t **buffer);
 void rml_handle(struct rml *rml, orte_rml_tag_t tag, rml_handler_fn fn, void *arg);
-/* Daemons: the runtime's tags that ranks, or tools, may send to daemons; all others below 101 are
+/* Daemons: a tag of the runtime's, below 101, that ranks, or tools, may send to daemons; others are
  * refused and counted. */
-void rml_allow_from_ranks(struct rml *rml, const orte_rml_tag_t *tags, size_t count);
-void rml_allow_from_tools(struct rml *rml, const orte_rml_tag_t *tags, size_t count);
+void rml_allow_from_ranks(struct rml *rml, orte_rml_tag_t tag);
+void rml_allow_from_tools(struct rml *rml, orte_rml_tag_t tag);
 
 /* Has a completion (rml/interface/completion.h) run in its turn, where callbacks run. Any
  * thread. */

@@ -227,8 +227,7 @@ int server_create(struct server **out, struct rml *rml, struct allgather *allgat
     list_init(&server->jobs);
     list_init(&server->early);
     allgather_watch(allgather, fences_begun, server);
-    static const orte_rml_tag_t from_ranks[] = {RML_TAG_SERVER};
-    rml_allow_from_ranks(rml, from_ranks, 1);
+    rml_allow_from_ranks(rml, RML_TAG_SERVER);
     rml_handle(rml, RML_TAG_SERVER, from_rank, server);
     rml_handle(rml, RML_TAG_MODEX_ASK, on_daemon_message, server);
     rml_handle(rml, RML_TAG_MODEX_ANSWER, on_daemon_message, server);
