@@ -90,17 +90,13 @@ void handshake_busy(uint8_t verdict[WIRE_VERDICT_SIZE])
     put_verdict(verdict, WIRE_BUSY);
 }
 
-/* A verdict; without keys its MAC is zero. */
-static void send_verdict(struct handshake *handshake, enum wire_reason reason, int status,
-                         const uint8_t *mac)
+/* A verdict whose MAC is zero: the caller writes it, if there are keys. */
+static void send_verdict(struct handshake *handshake, enum wire_reason reason, int status)
 {
     uint8_t verdict[WIRE_VERDICT_SIZE];
     put_verdict(verdict, reason);
     verdict[WIRE_AT_MODE] = (uint8_t) handshake->self.security;
     put_le16(verdict + WIRE_AT_STATUS, (uint16_t) (int16_t) status);
-    if (mac) {
-        memcpy(verdict + WIRE_AT_MAC, mac, MAC_BYTES);
-    }
     send_message(handshake, verdict, sizeof verdict);
 }
 
@@ -205,7 +201,7 @@ static void put_hello(struct handshake *handshake, uint8_t *message, enum wire_t
 static void refuse_stranger(struct handshake *handshake, enum wire_reason reason, const char *text)
 {
     fail(handshake, ORTE_ERR_CONNECTION_REFUSED, reason, "%s", text);
-    send_verdict(handshake, reason, 0, NULL);
+    send_verdict(handshake, reason, 0);
 }
 
 /* Whether the hello names this process is judged behind the proof: a stranger must not find out
@@ -294,7 +290,7 @@ static void on_proof(struct handshake *handshake)
 void handshake_verdict(struct handshake *handshake, enum wire_reason reason, int status)
 {
     uint8_t mac[MAC_BYTES];
-    send_verdict(handshake, reason, status, NULL);
+    send_verdict(handshake, reason, status);
     transcript_mac(handshake, SUBKEY_VERDICT, handshake->out, mac);
     memcpy(handshake->out + WIRE_AT_MAC, mac, MAC_BYTES);
     if (reason == WIRE_WELCOME) {

@@ -52,7 +52,7 @@ void btl_enter(void);
 void btl_leave(void);
 /* Where the lock is used (btl/lock/lock.h): after is called with it after each pass, by whichever
  * thread, and not while a module runs. NULL: nothing is. With the lock held. */
-void btl_after_pass(void (*after)(void *arg), void *arg);
+void btl_after_pass(void (*after)(void));
 const struct btl_host *btl_host(void);
 /* The host's folder; NULL: it has none. */
 static inline const char *btl_session_dir(void)

@@ -385,14 +385,14 @@ static bool take(struct bml *bml, struct bml_peer *peer, const struct news *news
     return choose_rails(bml, peer);
 }
 
-void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg)
+void bml_settle(struct bml *bml, void (*changed)(opal_proc_t *proc))
 {
     struct news news;
     bml_has_news = false; /* callbacks may bring more */
     while (take_news(bml, &news)) {
         const struct known *known = news.proc ? find_known(bml, &news.proc->proc_name) : NULL;
         if (known && known->peer && take(bml, known->peer, &news)) {
-            changed(arg, known->proc);
+            changed(known->proc);
         }
         if (news.proc) {
             continue;
@@ -401,13 +401,13 @@ void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), 
         struct bml_peer *peer;
         list_for_each (peer, &bml->peers, struct bml_peer, link) {
             if (take(bml, peer, &news)) {
-                changed(arg, peer->proc);
+                changed(peer->proc);
             }
         }
     }
 }
 
-void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg)
+void bml_restore(struct bml *bml, void (*changed)(opal_proc_t *proc))
 {
     struct news news;
     struct bml_peer *peer;
@@ -419,7 +419,7 @@ void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc),
             peer->ways[m].failed = false;
         }
         if (peer->rails && choose_rails(bml, peer)) {
-            changed(arg, peer->proc);
+            changed(peer->proc);
         }
     }
 }

@@ -22,9 +22,9 @@ void bml_peer_ended(struct bml *bml, const opal_proc_t *proc);
  * tried again; where none is left the next best module is asked. Rails that are back are used
  * again, and the lesser ones that stood in for them are standbys. changed is called for each peer
  * whose rails are others now. Not while a module runs. */
-void bml_settle(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
+void bml_settle(struct bml *bml, void (*changed)(opal_proc_t *proc));
 /* After a restart: modules that failed count again. */
-void bml_restore(struct bml *bml, void (*changed)(void *arg, opal_proc_t *proc), void *arg);
+void bml_restore(struct bml *bml, void (*changed)(opal_proc_t *proc));
 /* A report waits for bml_settle. A variable, since every pass looks at it. */
 extern bool bml_has_news;
 /* Best first; NULL: none. The first call for a peer asks the modules, class by class from the

@@ -128,19 +128,18 @@ static void watch_forks(void)
 
 /* --- progress --- */
 
-static void rails_changed(void *unused, opal_proc_t *proc)
+static void rails_changed(opal_proc_t *proc)
 {
     size_t count = plane.watch_count; /* those that watchers set hear of the next change */
-    (void) unused;
     for (size_t i = 0; i < count; i++) {
         plane.watches[i].changed(&proc->proc_name, plane.watches[i].arg);
     }
 }
 
-static void settle_rails(void *unused)
+static void settle_rails(void)
 {
     if (bml_has_news && plane.bml) {
-        bml_settle(plane.bml, rails_changed, unused);
+        bml_settle(plane.bml, rails_changed);
     }
 }
 
@@ -154,9 +153,9 @@ static void call_after(void)
     }
 }
 
-static void settle_locked(void *unused)
+static void settle_locked(void)
 {
-    settle_rails(unused);
+    settle_rails();
     call_after();
 }
 
@@ -170,7 +169,7 @@ int keel_host_progress(void)
         return 0;
     }
     int events = btl_progress();
-    settle_rails(NULL);
+    settle_rails();
     call_after();
     leave();
     return events;
@@ -261,7 +260,7 @@ static int open_rails(void)
     btl_lock(); /* a progress thread may run */
     int status = bml_create(&plane.bml);
     if (status == ORTE_SUCCESS) {
-        btl_after_pass(settle_locked, NULL);
+        btl_after_pass(settle_locked);
     }
     btl_unlock();
     return status;
@@ -345,7 +344,7 @@ int keel_host_ft_event(int state)
     }
     int status = btl_ft_event(state);
     if (state == OPAL_CRS_RESTART) {
-        bml_restore(plane.bml, rails_changed, NULL);
+        bml_restore(plane.bml, rails_changed);
     }
     leave();
     return status;

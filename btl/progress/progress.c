@@ -37,8 +37,7 @@ static struct {
     unsigned empty_passes;
     bool yield;
     bool open; /* a pass runs */
-    void (*after_pass)(void *arg);
-    void *after_arg;
+    void (*after_pass)(void);
 } progress;
 
 /* Where the lock is used: that pass is up the stack of this thread. */
@@ -117,7 +116,7 @@ int btl_pass_locked(bool thorough)
     int events = poll_all(thorough);
     progress.open = passes_here = false;
     if (progress.after_pass && btl_lock_holds() == 1) { /* else it is inside another call */
-        progress.after_pass(progress.after_arg);
+        progress.after_pass();
     }
     return events;
 }
@@ -139,10 +138,9 @@ void btl_progress_look_everywhere(void)
     }
 }
 
-void btl_after_pass(void (*after)(void *arg), void *arg)
+void btl_after_pass(void (*after)(void))
 {
     progress.after_pass = after;
-    progress.after_arg = arg;
 }
 
 static int progress_among_threads(void)

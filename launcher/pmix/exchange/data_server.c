@@ -168,7 +168,7 @@ static uint32_t count_found(const struct lookup *lookup, size_t *size)
 }
 
 /* Answers with what is there, and ends the lookup. */
-static void lookup_answer(struct lookup *lookup, uint32_t count, size_t size, pmix_status_t if_none)
+static void lookup_answer(struct lookup *lookup, uint32_t count, size_t size)
 {
     struct data_server *data_server = lookup->data_server;
     uint8_t *data = malloc(size + 1);
@@ -181,7 +181,7 @@ static void lookup_answer(struct lookup *lookup, uint32_t count, size_t size, pm
             published_was_read(data_server->published, &found);
         }
     }
-    pmix_status_t status = !data ? PMIX_ERR_NOMEM : count > 0 ? PMIX_SUCCESS : if_none;
+    pmix_status_t status = !data ? PMIX_ERR_NOMEM : count > 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
     exchange_answer(data_server->daemon, lookup->seeker.daemon, lookup->request, status, data,
                     data ? used : 0);
     free(data);
@@ -193,7 +193,7 @@ static void lookup_try(struct lookup *lookup)
     size_t size;
     uint32_t count = count_found(lookup, &size);
     if (count >= lookup->wait) {
-        lookup_answer(lookup, count, size, PMIX_ERR_NOT_FOUND);
+        lookup_answer(lookup, count, size);
     }
 }
 

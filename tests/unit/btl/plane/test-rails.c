@@ -133,9 +133,8 @@ static struct bml *bml;
 static opal_proc_t procs[3];
 static int changes[3];
 
-static void changed(void *arg, opal_proc_t *proc)
+static void changed(opal_proc_t *proc)
 {
-    (void) arg;
     changes[proc - procs]++;
 }
 
@@ -207,7 +206,7 @@ static void break_rail(int module, int peer)
                      peer < 0 ? MCA_BTL_ERROR_FLAGS_FATAL : MCA_BTL_ERROR_FLAGS_NONFATAL,
                      peer < 0 ? NULL : &procs[peer], "on purpose");
     ck_assert(bml_has_news);
-    bml_settle(bml, changed, NULL);
+    bml_settle(bml, changed);
     ck_assert(!bml_has_news);
 }
 
@@ -272,7 +271,7 @@ START_TEST(a_restart_brings_them_back)
         break_rail(TWIN, 2);
         break_rail(FAST, 2);
         ck_assert_str_eq(rails_of(2), "S");
-        bml_restore(bml, changed, NULL);
+        bml_restore(bml, changed);
         ck_assert_str_eq(rails_of(2), "FT");
         ck_assert_int_eq(changes[2], 3 * round);
     }
@@ -291,7 +290,7 @@ START_TEST(an_ended_peer_gets_no_other_rail)
     break_rail(FAST, 1);
     break_rail(TWIN, 1);
     ck_assert_str_eq(rails_of(1), "");
-    bml_restore(bml, changed, NULL);
+    bml_restore(bml, changed);
     ck_assert_str_eq(rails_of(1), "");
     break_rail(FAST, 2);
     break_rail(TWIN, 2);
@@ -304,7 +303,7 @@ static void bring_back(int module, int peer)
 {
     btl_report_return(&modules[module], &procs[peer]);
     ck_assert(bml_has_news);
-    bml_settle(bml, changed, NULL);
+    bml_settle(bml, changed);
 }
 
 START_TEST(a_rail_that_failed_is_tried_again_and_returns)
@@ -379,7 +378,7 @@ START_TEST(what_comes_together_is_taken_in_its_order)
     break_rail(FAST, 1);
     btl_report_return(&modules[FAST], &procs[1]);
     btl_report_error(&modules[FAST], MCA_BTL_ERROR_FLAGS_NONFATAL, &procs[1], "on purpose");
-    bml_settle(bml, changed, NULL);
+    bml_settle(bml, changed);
     ck_assert_str_eq(rails_of(1), "T");
     end();
 }
@@ -419,7 +418,7 @@ START_TEST(what_was_lost_for_all_is_not_asked_later)
     break_rail(FAST, -1);
     ck_assert_str_eq(rails_of(2), "T");
     ck_assert_int_eq(added[FAST], 0);
-    bml_restore(bml, changed, NULL);
+    bml_restore(bml, changed);
     ck_assert_str_eq(rails_of(2), "FT");
     ck_assert_int_eq(changes[2], 1);
     ck_assert_str_eq(rails_of(0), "FT");
