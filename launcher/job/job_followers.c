@@ -21,26 +21,29 @@ static bool is_follower(const struct job *job, uint32_t rank, enum rank_after_en
     return rank != job->end.culprit && job->ended[rank] && job->ranks[rank].place == place;
 }
 
-/* Those that are flagged; what goes on behind their list. */
+/* Those that are flagged, if any; what, as it is said of one, goes on behind their list. */
 static void put(struct followers *followers, const char *what)
 {
     char list[400];
     size_t used = strlen(followers->line);
-    (void) rank_list_print(list, sizeof(list), followers->flags, followers->job->rank_count);
-    snprintf(followers->line + used, sizeof(followers->line) - used, "%s%s %s", used ? "; " : "",
-             list, what);
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < followers->job->rank_count; rank++) {
+        count += followers->flags[rank];
+    }
+    bool were = count > 1 && strncmp(what, "was ", 4) == 0;
+    if (count > 0) {
+        (void) rank_list_print(list, sizeof(list), followers->flags, followers->job->rank_count);
+        snprintf(followers->line + used, sizeof(followers->line) - used, "%s%s %s%s",
+                 used ? "; " : "", list, were ? "were " : "", were ? what + 4 : what);
+    }
 }
 
 static void put_by_keelrun(struct followers *followers)
 {
-    uint32_t count = 0;
     for (uint32_t rank = 0; rank < followers->job->rank_count; rank++) {
         followers->flags[rank] = is_follower(followers->job, rank, PLACE_BY_KEELRUN);
-        count += followers->flags[rank];
     }
-    if (count > 0) {
-        put(followers, count == 1 ? "was ended by keelrun" : "were ended by keelrun");
-    }
+    put(followers, "was ended by keelrun");
 }
 
 /* All that ended in the same way as this one. */

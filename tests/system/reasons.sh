@@ -60,22 +60,25 @@ is "kill -9: the reason" \
     "keelrun: rank 1 (bash, pid $victim) on node $host was killed by signal 9 (SIGKILL, Killed)
 keelrun: ranks 0, 2 were ended by keelrun" "$(cat "$work/err")"
 
-# Rank 2 ignores SIGTERM and is killed; rank 3 ends by itself when it gets it, and rank 4 with 0.
-reason "others end by themselves" 5 "$who [^ ]+ exited with code 5$" -n 5 --oversubscribe \
+# Rank 2 ignores SIGTERM and is killed; rank 3 ends by itself when it gets it, rank 4 with 0, and ranks 5 and 6 by
+# another signal.
+reason "others end by themselves" 5 "$who [^ ]+ exited with code 5$" -n 7 --oversubscribe \
     --mca abort_grace_ms 500 bash -c '
     ready=$KEEL_SESSION_DIR/ready.$KEEL_RANK
     case $KEEL_RANK in
     2) trap "" TERM ;;
     3) trap "exit 9" TERM ;;
     4) trap "exit 0" TERM ;;
+    5 | 6) trap "kill -USR1 \$\$" TERM ;;
     esac
     : >"$ready"
     if [ $KEEL_RANK = 1 ]; then
-        until [ "$(ls "$KEEL_SESSION_DIR"/ready.* | wc -l)" = 5 ]; do sleep 0.05; done
+        until [ "$(ls "$KEEL_SESSION_DIR"/ready.* | wc -l)" = 7 ]; do sleep 0.05; done
         exit 5
     fi
     while :; do sleep 0.05; done'
-followed "others end by themselves" "keelrun: ranks 0, 2 were ended by keelrun; rank 3 exited with code 9"
+followed "others end by themselves" "keelrun: ranks 0, 2 were ended by keelrun; rank 3 exited with code 9; \
+ranks 5-6 were killed by signal 10 (SIGUSR1, User defined signal 1)"
 
 reason "one rank alone" 3 "exited with code 3$" -n 1 sh -c 'exit 3'
 followed "one rank alone" ""

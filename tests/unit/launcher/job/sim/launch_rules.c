@@ -106,11 +106,12 @@ static void list_alike(struct rules_job *job, int status, char *line)
         return;
     }
     sprintf(line + strlen(line), "%srank%s%s ", line[0] ? "; " : "", count == 1 ? "" : "s", list);
-    if (status == BY_KEELRUN) {
-        sprintf(line + strlen(line), "%s ended by keelrun", count == 1 ? "was" : "were");
-    } else {
-        rules_describe_end(status, line + strlen(line), LAUNCH_LINE);
+    char how[LAUNCH_LINE] = "was ended by keelrun";
+    if (status != BY_KEELRUN) {
+        rules_describe_end(status, how, sizeof(how));
     }
+    bool were = count > 1 && strncmp(how, "was", 3) == 0;
+    sprintf(line + strlen(line), "%s%s", were ? "were" : "", were ? how + 3 : how);
 }
 
 /* Rule 12. */
