@@ -82,6 +82,9 @@ static int take_exited(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
         end.missing = missing;
         end.call = call;
         end.core = core;
+        if (end.wait_status != 0) {
+            hnp_explain_crashes(hnp);
+        }
         hnp_report_ended(hnp, rank, &end);
         job_rank_exited(&hnp->job, rank, &end);
     }

@@ -66,8 +66,10 @@ struct hnp_spawns {
 };
 
 struct hnp_explanations {
-    struct list under_way; /* struct explanation of hnp_explain.c */
-    uint32_t last;         /* its number */
+    struct list under_way;       /* struct explanation of hnp_explain.c */
+    uint32_t last;               /* its number */
+    struct rank_stacks *crashes; /* owned: of ranks that crash, not told yet; NULL: none, */
+    uint32_t crash_ranks;        /* and how many ranks there were */
 };
 
 /* What is borrowed of the process. */
@@ -201,6 +203,9 @@ int hnp_take_stack(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);  /* R
 int hnp_take_traced(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_TRACED */
 /* TOOL_LOOK: a tool has one question at a time. */
 void hnp_look(struct hnp *hnp, const orte_process_name_t *tool, uint64_t number, bool stacks);
+/* Tells where ranks have crashed, those that did in one place together: a rank's end comes behind
+ * the stacks of all that have crashed on its node meanwhile. */
+void hnp_explain_crashes(struct hnp *hnp);
 /* What is not known yet is not waited for any more. */
 void hnp_explain_cut(struct hnp *hnp);
 void hnp_explain_fini(struct hnp *hnp);

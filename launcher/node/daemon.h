@@ -173,6 +173,8 @@ void local_signal(struct daemon *daemon, int signal);
 void local_resize(struct daemon *daemon, struct window window); /* the ptys */
 /* What a rank does; false: it is not here, or has ended. */
 bool local_doing(struct daemon *daemon, uint32_t rank, struct doing *doing);
+/* Ranks that have stopped in a crash end now. */
+void local_continue_crashed(struct daemon *daemon);
 void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
 void local_destroy(struct daemon *daemon);
 bool local_may_link(struct daemon *daemon, const struct oob_peer *peer);

@@ -460,6 +460,16 @@ static void crashed(void *arg, uint32_t id)
     }
 }
 
+void local_continue_crashed(struct daemon *daemon)
+{
+    for (uint32_t rank = 0; rank < daemon->launch.map.size; rank++) {
+        const struct local_rank *local = &daemon->ranks[rank];
+        if (local->crashed && local->state == LOCAL_RUNNING) {
+            shepherd_signal(daemon->shepherd, rank, SIGCONT);
+        }
+    }
+}
+
 /* Has it crashed, unseen? */
 static void tell_missed(struct daemon *daemon, uint32_t rank, int wait_status)
 {

@@ -52,6 +52,11 @@ looks()
     crashes "$1, a thread" 139 "${debugger[@]}" -n 1 "$crash" segv threads
     like "$1, a thread: its stack" "$work/err" "^keelrun:   #0 tumble"
     is "$1, a thread: that of the first alone" 1 "$(grep -c '#0 ' "$work/err")"
+    crashes "$1, all ranks" 139 "${debugger[@]}" -n 6 --oversubscribe \
+        sh -c '[ "$KEEL_RANK" = 3 ] && exec sleep 60; exec "$1" segv' sh "$crash"
+    like "$1, all ranks: those of one place in one" "$work/err" \
+        "^keelrun: [1-5] of 6 crashed in tumble \(ranks? [0-5, -]+\):$"
+    is "$1, all ranks: its stack once" 1 "$(grep -c '#0 tumble' "$work/err")"
     crashes "$1, another node" 139 "${debugger[@]}" --simulate 2x1 -n 2 \
         sh -c '[ "$KEEL_RANK" = 0 ] && exec sleep 60; exec "$1" segv' sh "$crash"
     like "$1, another node: where" "$work/err" "^keelrun: 1 of 2 crashed in tumble \(rank 1\):$"

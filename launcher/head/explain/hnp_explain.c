@@ -62,6 +62,7 @@ static void destroy(struct explanation *explanation)
 
 void hnp_explain_fini(struct hnp *hnp)
 {
+    rank_stacks_destroy(hnp->explanations.crashes);
     for (struct list *link; (link = list_pop(&hnp->explanations.under_way));) {
         destroy(container_of(link, struct explanation, link));
     }
@@ -354,8 +355,24 @@ void hnp_look(struct hnp *hnp, const orte_process_name_t *tool, uint64_t number,
     }
 }
 
+static void tell(void *arg, const char *line)
+{
+    hnp_tell(arg, "%s", line);
+}
+
+void hnp_explain_crashes(struct hnp *hnp)
+{
+    struct rank_stacks *stacks = hnp->explanations.crashes;
+    if (stacks) {
+        rank_stacks_print(stacks, "crashed", tell, hnp);
+        rank_stacks_destroy(stacks);
+        hnp->explanations.crashes = NULL;
+    }
+}
+
 void hnp_explain_cut(struct hnp *hnp)
 {
+    hnp_explain_crashes(hnp);
     while (!list_empty(&hnp->explanations.under_way)) {
         struct explanation *explanation =
             container_of(hnp->explanations.under_way.next, struct explanation, link);
@@ -437,25 +454,19 @@ static int take_threads(struct rank_stacks *stacks, uint32_t rank, const char *w
     return status;
 }
 
-static void tell(void *arg, const char *line)
-{
-    hnp_tell(arg, "%s", line);
-}
-
-/* A rank that crashes has waited for this to be told. */
 static int take_crash(struct hnp *hnp, uint32_t rank, const char *why, uint32_t threads,
                       opal_buffer_t *buffer)
 {
-    struct rank_stacks *stacks = NULL;
-    int status = rank_stacks_create(&stacks, hnp->plan.rank_count);
-    if (status == ORTE_SUCCESS) {
-        status = take_threads(stacks, rank, why, threads, buffer);
+    struct hnp_explanations *all = &hnp->explanations;
+    int status = ORTE_SUCCESS;
+    if (rank >= all->crash_ranks) { /* it was added since */
+        hnp_explain_crashes(hnp);
     }
-    if (status == ORTE_SUCCESS) {
-        rank_stacks_print(stacks, "crashed", tell, hnp);
+    if (!all->crashes) {
+        all->crash_ranks = hnp->plan.rank_count;
+        status = rank_stacks_create(&all->crashes, all->crash_ranks);
     }
-    rank_stacks_destroy(stacks);
-    return status;
+    return status == ORTE_SUCCESS ? take_threads(all->crashes, rank, why, threads, buffer) : status;
 }
 
 int hnp_take_stack(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)

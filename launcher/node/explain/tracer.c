@@ -119,8 +119,19 @@ static void report_slot(const struct slot *slot, struct stacks *stacks, const ch
     if (!crash || stacks->count > 0 || local_doing(daemon, slot->rank, &doing)) {
         report(daemon, slot->number, slot->rank, stacks, stacks->count > 0 ? "" : why);
     }
-    if (crash) {
-        shepherd_signal(daemon->shepherd, slot->rank, SIGCONT);
+}
+
+/* The first that ends ends the job: those that have crashed go on when all of them were looked at.
+ */
+static void let_go(const struct tracer *tracer)
+{
+    bool open = tracer->crashed_count > 0;
+    for (int i = 0; i < TRACERS_MAX; i++) {
+        const struct slot *slot = &tracer->slots[i];
+        open = open || (slot->state != SLOT_FREE && slot->number == STACK_OF_CRASH);
+    }
+    if (!open) {
+        local_continue_crashed(tracer->daemon);
     }
 }
 
@@ -143,8 +154,12 @@ static void settle(struct slot *slot, int error)
     stacks_fini(&stacks);
     blob_fini(&slot->output);
     loop_timer_stop(&slot->limit);
+    bool crash = slot->number == STACK_OF_CRASH;
     slot->state = SLOT_FREE;
     advance(slot->tracer);
+    if (crash) {
+        let_go(slot->tracer);
+    }
 }
 
 static void close_output(struct slot *slot)
