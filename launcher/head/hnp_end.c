@@ -206,15 +206,23 @@ void hnp_end_init(struct hnp *hnp)
 
 /* --- a rank that was not started --- */
 
+static const char *explain_start(int error, const char *what)
+{
+    return error == ELIBACC ? "the interpreter or dynamic linker that it names is not there"
+           : error == ENOENT && !strchr(what, '/')
+               ? "it is neither in PATH nor in the folder where it starts"
+               : strerror(error);
+}
+
 void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what)
 {
     static const char *const steps[] = {"make a process for", "enter the folder", "bind"};
-    int code = stage != START_EXEC                   ? EXIT_RUNTIME
-               : error == ENOENT || error == ENOTDIR ? EXIT_NOT_FOUND
-                                                     : EXIT_NOT_EXECUTABLE;
+    bool missing = error == ENOENT || error == ENOTDIR || error == ELIBACC;
+    int code = stage != START_EXEC ? EXIT_RUNTIME : missing ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
     char text[1024];
     snprintf(text, sizeof(text), "cannot %s %s on node %s (rank %u): %s",
              stage < START_EXEC ? steps[stage] : "start", what,
-             hnp->dvm.daemons[daemon_of(hnp, rank)].node, rank, strerror(error));
+             hnp->dvm.daemons[daemon_of(hnp, rank)].node, rank,
+             stage == START_EXEC ? explain_start(error, what) : strerror(error));
     job_rank_unstarted(&hnp->job, rank, code, text);
 }

@@ -52,6 +52,7 @@ static __attribute__((noreturn)) void child_run(const struct exec_plan *plan, pi
 {
     if (child_settle(plan, parent, no_signals, error)) {
         execve(plan->program, plan->argv, plan->env);
+        errno = errno == ENOENT ? ELIBACC : errno; /* it was found: what runs it is missing */
         fail(error, START_EXEC);
     }
     _exit(127);

@@ -37,7 +37,12 @@ exits 137 "^keelrun: rank 0 \(sh, pid [0-9]+\) on node $host was killed by signa
     -n 1 sh -c 'kill -KILL $$'
 exits 127 "^keelrun: cannot start ./missing on node $host \(rank 0\): No such file or directory$" \
     -n 2 ./missing
-exits 127 "^keelrun: cannot start no-such-program on node $host " -n 1 no-such-program
+exits 127 "^keelrun: cannot start no-such-program on node $host \(rank 0\): it is neither in PATH nor in the folder where" \
+    -n 1 no-such-program
+printf '#!/no/such/interpreter\n' >"$work/orphaned"
+chmod +x "$work/orphaned"
+exits 127 "^keelrun: cannot start $work/orphaned on node $host \(rank 0\): the interpreter .* that it names is not there$" \
+    -n 1 "$work/orphaned"
 exits 127 "^keelrun: cannot start ./missing on node node1 \(rank 1\): No such file" \
     --simulate 2x1 -n 1 hostname : -n 1 ./missing
 : >"$work/plain"
