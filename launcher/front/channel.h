@@ -11,7 +11,7 @@
 enum front_message {
     /* front end to HNP */
     FRONT_SUBMIT = 1,    /* struct run_request */
-    FRONT_SIGNAL,        /* i signal */
+    FRONT_SIGNAL,        /* i signal, s the process that sent it; "": the terminal, or not known */
     FRONT_INPUT,         /* b bytes; none: the end */
     FRONT_WRITTEN,       /* u source, u bytes: of its output */
     FRONT_OUTPUT_CLOSED, /* c stream (1, 2): nobody reads it any more */

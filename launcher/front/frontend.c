@@ -4,6 +4,7 @@
 
 #include <base/net/sock.h>
 #include <base/settings/log.h>
+#include <base/text/sysfile.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/front/output.h>
@@ -115,11 +116,28 @@ static void tell_window(struct frontend *frontend)
     }
 }
 
+/* Who has sent a signal; "" for the kernel, as for a key on the terminal. */
+static void name_sender(const struct signalfd_siginfo *info, char *text, size_t size)
+{
+    char path[64], name[32];
+    text[0] = '\0';
+    if (info->ssi_pid != 0) {
+        snprintf(path, sizeof(path), "/proc/%u/comm", info->ssi_pid);
+        bool named = sysfile_line(path, name, sizeof(name));
+        for (char *at = name; *at; at++) {
+            *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
+        }
+        snprintf(text, size, "process %u%s%s%s", info->ssi_pid, named ? " (" : "", name,
+                 named ? ")" : "");
+    }
+}
+
 static void signal_ready(struct loop_io *io, short events)
 {
     (void) events;
     struct frontend *frontend = container_of(io, struct frontend, signal_io);
     struct signalfd_siginfo info;
+    char sender[80];
     while (read(frontend->signals, &info, sizeof(info)) == sizeof(info)) {
         int32_t signal = (int32_t) info.ssi_signo;
         bool interrupt = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
@@ -133,7 +151,8 @@ static void signal_ready(struct loop_io *io, short events)
         } else if (frontend->ending && interrupt) {
             finish(frontend); /* whoever reads the output does not want to */
         } else {
-            channel_send(frontend->hnp, proto_new(FRONT_SIGNAL, "i", signal));
+            name_sender(&info, sender, sizeof(sender));
+            channel_send(frontend->hnp, proto_new(FRONT_SIGNAL, "is", signal, sender));
         }
     }
 }

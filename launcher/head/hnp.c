@@ -473,8 +473,20 @@ static void end_standing(struct hnp *hnp, int signal)
     }
 }
 
-static void take_signal(struct hnp *hnp, int signal)
+/* Whoever interrupts a job, or closes its terminal, knows it. */
+static void tell_signal(struct hnp *hnp, int signal, const char *sender)
 {
+    char text[96];
+    bool ends = signal == SIGTERM || signal == SIGHUP;
+    if (ends && sender[0] && hnp->job.end.interrupts == 0) {
+        rank_end_print_signal(signal, text, sizeof(text));
+        hnp_tell(hnp, "%s from %s ends the %s", text, sender, hnp->standing ? "DVM" : "job");
+    }
+}
+
+static void take_signal(struct hnp *hnp, int signal, const char *sender)
+{
+    tell_signal(hnp, signal, sender);
     if (hnp->standing) {
         end_standing(hnp, signal);
     } else if (signal == SIGQUIT) {
@@ -489,6 +501,7 @@ static void from_front(void *arg, opal_buffer_t *buffer)
     struct hnp *hnp = arg;
     uint8_t kind = 0;
     int32_t signal = 0;
+    char *sender = NULL;
     if (proto_unpack(buffer, "c", &kind) != OPAL_SUCCESS) {
         return;
     }
@@ -497,9 +510,10 @@ static void from_front(void *arg, opal_buffer_t *buffer)
         take_submit(hnp, buffer);
         break;
     case FRONT_SIGNAL:
-        if (proto_unpack(buffer, "i", &signal) == OPAL_SUCCESS) {
-            take_signal(hnp, signal);
+        if (proto_unpack(buffer, "is", &signal, &sender) == OPAL_SUCCESS) {
+            take_signal(hnp, signal, sender);
         }
+        free(sender);
         break;
     case FRONT_ASK_PROGRESS:
         hnp_tell_progress(hnp);

@@ -13,8 +13,7 @@ int rank_end_code(const struct rank_end *end)
     return code == 0 && end->missing[0] ? 1 : code;
 }
 
-/* "signal 11 (SIGSEGV, Segmentation fault)"; real-time signals have no name of their own. */
-static void print_signal(int signal, char *text, size_t size)
+void rank_end_print_signal(int signal, char *text, size_t size)
 {
     const char *name = sigabbrev_np(signal);
     snprintf(text, size, "signal %d (%s%s%s%s)", signal, name ? "SIG" : "", name ? name : "",
@@ -38,10 +37,13 @@ void rank_end_print(const struct rank_end *end, char *text, size_t size)
     char signal[96], more[768];
     print_more(end, more, sizeof(more));
     if (WIFSIGNALED(end->wait_status)) {
-        print_signal(WTERMSIG(end->wait_status), signal, sizeof(signal));
+        rank_end_print_signal(WTERMSIG(end->wait_status), signal, sizeof(signal));
         snprintf(text, size, "was killed by %s%s", signal, more);
     } else if (WEXITSTATUS(end->wait_status) != 0) {
-        snprintf(text, size, "exited with code %d%s", WEXITSTATUS(end->wait_status), more);
+        int code = WEXITSTATUS(end->wait_status);
+        const char *name = code > 128 ? sigabbrev_np(code - 128) : NULL;
+        snprintf(text, size, "exited with code %d%s%s%s%s", code, name ? " (128 + SIG" : "",
+                 name ? name : "", name ? ")" : "", more);
     } else {
         snprintf(text, size, "exited without %s", end->missing);
     }

@@ -18,6 +18,8 @@ struct rank_end {
 
 /* What keelrun exits with for it; 0: it has not failed. */
 int rank_end_code(const struct rank_end *end);
+/* "signal 11 (SIGSEGV, Segmentation fault)"; real-time signals have no name of their own. */
+void rank_end_print_signal(int signal, char *text, size_t size);
 /* "was killed by signal 9 (SIGKILL, Killed) in fence 7"; of one that has failed. */
 void rank_end_print(const struct rank_end *end, char *text, size_t size);
 

@@ -88,6 +88,16 @@ ok "an interrupt: there is a job" wait_for 20 has_lines "$work/out" 2
 kill -INT "$pid"
 await 20
 is "an interrupt: nothing is said" "" "$(cat "$work/err")"
+for signal in "HUP, Hangup" "TERM, Terminated"; do
+    start "$keelrun" -n 2 --oversubscribe bash -c "$stay"
+    ok "a signal of a process: there is a job" wait_for 20 has_lines "$work/out" 2
+    kill -s "${signal%,*}" "$pid"
+    await 20
+    is "a signal of a process: is said, with whose it is" \
+        "keelrun: signal $(kill -l "${signal%,*}") (SIG$signal) from process $$ (bash) ends the job" "$(cat "$work/err")"
+done
+reason "a shell whose program was killed" 139 "exited with code 139 \(128 \+ SIGSEGV\)$" -n 1 sh -c 'exit 139'
+followed "a shell whose program was killed" ""
 
 # --- in which call ---
 

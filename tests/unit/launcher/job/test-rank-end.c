@@ -52,7 +52,7 @@ START_TEST(want_of_memory)
 {
     struct rank_end end = {.wait_status = 137 << 8, .missing = "", .call = "", .core = ""};
     end.oom_kill = 1;
-    assert_end(&end, 137, "exited with code 137 while the cgroup counted an out-of-memory kill");
+    assert_end(&end, 137, "exited with code 137 (128 + SIGKILL) while the cgroup counted an out-of-memory kill");
     end.wait_status = SIGKILL;
     assert_end(&end, 137,
                "was killed by signal 9 (SIGKILL, Killed) while the cgroup counted an out-of-memory "
