@@ -86,10 +86,13 @@ tests_conformance_rml_failures_SOURCES = tests/conformance/rml/failures.c $(rml_
 	$(RML_CLUSTER)
 tests_conformance_rml_failures_LDADD = tests/lib/libunit.la librml.la liboob.la libbase.la
 
-# Messages by source and tag over real rails.
-check_PROGRAMS += tests/conformance/pml
-tests_conformance_pml_SOURCES = tests/conformance/pml.c tests/lib/minihost.h tests/lib/minihost.c
-tests_conformance_pml_LDADD = libpml.la libptl.la libbtl.la libbase.la
+# Messages by source and tag, over a simulated PTL and over modules.
+check_PROGRAMS += tests/conformance/tagged/suite
+tests_conformance_tagged_suite_SOURCES = tests/conformance/tagged/suite.h tests/conformance/tagged/suite.c \
+	tests/conformance/tagged/simulation.c tests/conformance/tagged/modules.c tests/conformance/tagged/messages.c \
+	tests/conformance/tagged/requests.c tests/conformance/tagged/plan.c $(pml_world) \
+	tests/lib/minihost.h tests/lib/minihost.c tests/lib/pattern.h
+tests_conformance_tagged_suite_LDADD = libpml.la libptl.la libbtl.la libbase.la
 
 # BTL 2.0 over every module: btl2.sh runs it.
 check_PROGRAMS += tests/conformance/btl2/suite

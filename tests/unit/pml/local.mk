@@ -3,7 +3,7 @@ check_PROGRAMS += \
 	tests/unit/pml/match/test-queues tests/unit/pml/match/test-match tests/unit/pml/match/test-match-model \
 	tests/unit/pml/match/test-early tests/unit/pml/pieces/test-schedule tests/unit/pml/test-pml \
 	tests/unit/pml/test-pml-contexts tests/unit/pml/test-pml-ends \
-	tests/unit/pml/test-pml-deaths tests/unit/pml/test-pml-random tests/unit/pml/test-pml-rail \
+	tests/unit/pml/test-pml-deaths tests/unit/pml/test-pml-rail \
 	tests/unit/pml/process/test-process tests/unit/pml/pieces/test-rate tests/unit/pml/peers/test-stripe \
 	tests/unit/pml/test-pml-sim
 pml_libs = tests/lib/libunit.la libpml.la libbase.la
@@ -28,8 +28,6 @@ tests_unit_pml_test_pml_contexts_SOURCES = tests/unit/pml/test-pml-contexts.c $(
 tests_unit_pml_test_pml_contexts_LDADD = $(pml_world_libs)
 tests_unit_pml_test_pml_ends_SOURCES = tests/unit/pml/test-pml-ends.c $(pml_ranks)
 tests_unit_pml_test_pml_ends_LDADD = $(pml_world_libs)
-tests_unit_pml_test_pml_random_SOURCES = tests/unit/pml/test-pml-random.c $(pml_world)
-tests_unit_pml_test_pml_random_LDADD = $(pml_world_libs)
 tests_unit_pml_peers_test_stripe_SOURCES = tests/unit/pml/peers/test-stripe.c $(pml_world)
 tests_unit_pml_peers_test_stripe_LDADD = $(pml_world_libs)
 tests_unit_pml_process_test_process_SOURCES = tests/unit/pml/process/test-process.c $(pml_world)

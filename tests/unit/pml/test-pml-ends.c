@@ -1,4 +1,4 @@
-/* What keel/pml.h promises of peers that end. */
+/* Peers that end while parts of a message are under way: tests/conformance/tagged has the rest. */
 #include <config.h>
 
 #include <base/settings/log.h>
@@ -7,38 +7,6 @@
 #include <tests/unit/pml/ranks.h>
 
 /* ---- peers that end ---- */
-
-static void unreachable(int from, int to)
-{
-    struct keel_pml_request *request = NULL;
-    bool there;
-    world_progress();
-    ck_assert_int_eq(keel_pml_isend(ctx[from], NULL, to, 5, KEEL_PML_STANDARD, &request),
-                     OPAL_ERR_UNREACH);
-    ck_assert_int_eq(keel_pml_irecv(ctx[from], NULL, to, 5, &request), OPAL_ERR_UNREACH);
-    ck_assert_int_eq(keel_pml_iprobe(ctx[from], to, 5, &there, NULL), OPAL_ERR_UNREACH);
-    ck_assert_int_eq(keel_pml_probe(ctx[from], to, 5, NULL), OPAL_ERR_UNREACH);
-    ck_assert_ptr_null(request);
-}
-
-START_TEST(sends_end_with_their_peer)
-{
-    for (int mode = STANDARD; mode < BUFFERED; mode++) {
-        start(&calm);
-        struct keel_pml_request *unmatched = isend(0, 1, 5, 8, SYNC);
-        struct keel_pml_request *longer = isend(0, 1, 5, LONG, mode);
-        world_progress();
-        world.halted = true;
-        struct keel_pml_request *under_way = isend(0, 1, 6, LONG, mode);
-        world_kill(1);
-        ends(&unmatched, OPAL_ERR_UNREACH);
-        ends(&longer, OPAL_ERR_UNREACH);
-        ends(&under_way, OPAL_ERR_UNREACH);
-        unreachable(0, 1);
-        stop();
-    }
-}
-END_TEST
 
 START_TEST(sends_that_wait_for_room_end_with_their_peer)
 {
@@ -99,34 +67,6 @@ START_TEST(receives_end_with_their_peer)
 }
 END_TEST
 
-START_TEST(what_has_arrived_is_received_first)
-{
-    struct keel_pml_status status;
-    start(&calm);
-    struct keel_pml_request *send = isend(1, 0, 5, 8, STANDARD);
-    struct keel_pml_request *lost = isend(1, 0, 6, LONG, STANDARD);
-    struct keel_pml_request *other = irecv(0, 1, 7, 8);
-    struct keel_pml_request *any = irecv(0, ANY, 7, 8);
-    world_progress();
-    world_kill(1);
-    ends(&other, OPAL_ERR_UNREACH);
-    never_ends(&any);
-    struct keel_pml_request *recv = irecv(0, 1, 5, 8);
-    status = ends(&recv, OPAL_SUCCESS);
-    expect(&status, 1, 5, 8);
-    recv = irecv(0, 1, 6, LONG); /* all of it that came */
-    status = ends(&recv, OPAL_ERR_UNREACH);
-    ck_assert_int_eq(status.tag, 6);
-    unreachable(0, 1);
-    send = isend(0, 0, 7, 8, STANDARD);
-    status = ends(&any, OPAL_SUCCESS);
-    expect(&status, 0, 7, 8);
-    ends(&send, OPAL_SUCCESS);
-    (void) lost;
-    stop();
-}
-END_TEST
-
 /* A message ahead of one that was lost will never have its turn. */
 START_TEST(what_came_ahead_of_its_turn_is_given_back)
 {
@@ -164,46 +104,6 @@ START_TEST(blocking_calls_end_with_their_peer)
 }
 END_TEST
 
-START_TEST(a_persistent_request_outlives_its_peer)
-{
-    struct keel_pml_request *send, *recv;
-    opal_convertor_t data = of(source, 8);
-    start(&calm);
-    ck_assert_int_eq(keel_pml_send_init(ctx[0], &data, 1, 5, KEEL_PML_STANDARD, &send),
-                     OPAL_SUCCESS);
-    ck_assert_int_eq(keel_pml_recv_init(ctx[0], &data, 1, 5, &recv), OPAL_SUCCESS);
-    ck_assert_int_eq(keel_pml_start(recv), OPAL_SUCCESS);
-    world_kill(1);
-    ck_assert_int_eq(keel_pml_wait(&recv, NULL), OPAL_ERR_UNREACH);
-    ck_assert_int_eq(keel_pml_start(send), OPAL_ERR_UNREACH);
-    ck_assert_int_eq(keel_pml_start(recv), OPAL_ERR_UNREACH);
-    ck_assert_int_eq(keel_pml_request_free(&send), OPAL_SUCCESS);
-    ck_assert_int_eq(keel_pml_request_free(&recv), OPAL_SUCCESS);
-    stop();
-}
-END_TEST
-
-START_TEST(others_go_on_when_a_peer_ends)
-{
-    struct world_rules rules = calm;
-    rules.ranks = 3;
-    start(&rules);
-    struct keel_pml_request *send = isend(0, 2, 5, LONG, STANDARD);
-    struct keel_pml_request *lost = isend(0, 1, 5, LONG, STANDARD);
-    struct keel_pml_request *recv = irecv(2, 0, 5, LONG);
-    struct keel_pml_request *from = irecv(2, 1, 5, LONG);
-    world_disturb(2); /* it is still there */
-    world_progress();
-    world_kill(1);
-    ends(&lost, OPAL_ERR_UNREACH);
-    ends(&from, OPAL_ERR_UNREACH);
-    struct keel_pml_status status = ends(&recv, OPAL_SUCCESS);
-    expect(&status, 0, 5, LONG);
-    ends(&send, OPAL_SUCCESS);
-    stop();
-}
-END_TEST
-
 /* A message was lost meanwhile: what waits for it must not wait for ever. */
 START_TEST(a_way_that_was_away_is_lost)
 {
@@ -215,7 +115,10 @@ START_TEST(a_way_that_was_away_is_lost)
     world.halted = false;
     ends(&send, OPAL_SUCCESS);
     ends(&recv, OPAL_ERR_UNREACH);
-    unreachable(0, 1);
+    struct keel_pml_request *none = NULL;
+    ck_assert_int_eq(keel_pml_isend(ctx[0], NULL, 1, 5, KEEL_PML_STANDARD, &none),
+                     OPAL_ERR_UNREACH);
+    ck_assert_int_eq(keel_pml_irecv(ctx[0], NULL, 1, 5, &none), OPAL_ERR_UNREACH);
     stop();
 }
 END_TEST

@@ -234,7 +234,6 @@ static void copy_some(const struct rank_module *module, const struct mca_ptl_bas
     if (world.rules.copies && world_random(3) == 0) {
         struct packet *copy = first_packet(module, peer, &packet->header, size);
         memcpy(copy->bytes, packet->bytes, size);
-        world.counts.copies++;
     }
 }
 
@@ -353,7 +352,6 @@ static int get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
     packet->id = entry->id;
     packet->own = entry->sender;
     packet->offset = offset;
-    world.counts.fetches++;
     return OPAL_SUCCESS;
 }
 
@@ -376,7 +374,6 @@ static void matched(mca_ptl_base_module_t *ptl, mca_ptl_base_recv_frag_t *frag)
             answer->own = entry->id;
             request->req_ptl = entry;
         }
-        world.counts.acks++;
     } else if (packet->fetch && request) {
         struct entry *entry = entry_new(module->rank, packet->from);
         entry->recv = request;

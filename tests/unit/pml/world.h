@@ -29,7 +29,7 @@ struct world_rules {
 
 /* What happened. */
 struct world_counts {
-    size_t packets, acks, fetches, copies, short_calls, waiting_most;
+    size_t packets, short_calls, waiting_most;
     size_t moved[WORLD_RAILS]; /* bytes behind first fragments that arrived */
     size_t kept, cached;       /* requests that the module knows; and sends of them */
     size_t sendis, matchis;    /* messages sent without a request, received without a fragment */

@@ -59,77 +59,6 @@ static struct match_message *post(size_t i, int32_t source, int32_t tag)
     return match_post(&match, &receives[i]);
 }
 
-START_TEST(the_oldest_receive_that_wants_it)
-{
-    start(UINT16_MAX, 0);
-    ck_assert_ptr_null(post(0, 1, 5));
-    ck_assert_ptr_null(post(1, ANY, 5));
-    ck_assert_ptr_null(post(2, 0, ANY_TAG));
-    ck_assert_ptr_null(post(3, 0, 5));
-    ck_assert_ptr_null(post(4, ANY, ANY_TAG));
-    ck_assert_ptr_null(post(5, 0, 5));
-    for (size_t i = 0; i < 5; i++) {
-        const size_t receive[] = {1, 2, 3, 4, 5};
-        arrive(i, 0, 5);
-        expect(receive[i], i);
-        expect_nothing();
-    }
-    arrive(5, 0, 5);
-    arrive(6, 1, 5);
-    expect(0, 6);
-    expect_nothing();
-    ck_assert_ptr_eq(post(1, ANY, 5), &messages[5]);
-    match_fini(&match);
-}
-END_TEST
-
-START_TEST(the_oldest_message_that_fits)
-{
-    start(UINT16_MAX, 0);
-    arrive(0, 0, 5);
-    arrive(1, 1, 6);
-    arrive(2, 0, 6);
-    arrive(3, 0, 5);
-    arrive(4, 1, 5);
-    arrive(5, 2, 5);
-    ck_assert_ptr_null(post(0, 2, 6));
-    ck_assert_ptr_eq(post(1, ANY, 6), &messages[1]);
-    ck_assert_ptr_eq(post(1, 1, ANY_TAG), &messages[4]);
-    ck_assert_ptr_eq(post(1, 0, 5), &messages[0]);
-    ck_assert_ptr_eq(post(1, ANY, ANY_TAG), &messages[2]);
-    ck_assert_ptr_eq(post(1, 0, ANY_TAG), &messages[3]);
-    ck_assert_ptr_eq(post(1, ANY, 5), &messages[5]);
-    ck_assert_ptr_null(match_drop(&match));
-    ck_assert(match_cancel(&match, &receives[0]));
-    match_fini(&match);
-}
-END_TEST
-
-START_TEST(any_tag_means_tags_from_0_on)
-{
-    start(UINT16_MAX, 0);
-    ck_assert_ptr_null(post(0, ANY, ANY_TAG));
-    ck_assert_ptr_null(post(1, 0, ANY_TAG));
-    arrive(0, 0, -1);
-    expect_nothing();
-    ck_assert_ptr_eq(post(2, ANY, -1), &messages[0]);
-    ck_assert_ptr_null(post(2, ANY, -1));
-    arrive(0, 0, -1);
-    expect(2, 0);
-    ck_assert(match_cancel(&match, &receives[0]) && match_cancel(&match, &receives[1]));
-    arrive(0, 0, -7);
-    arrive(1, 0, INT32_MIN + 1);
-    ck_assert_ptr_null(match_probe(&match, ANY, ANY_TAG));
-    ck_assert_ptr_null(match_probe(&match, 0, ANY_TAG));
-    arrive(2, 0, 0);
-    ck_assert_ptr_eq(match_probe(&match, ANY, ANY_TAG), &messages[2]);
-    ck_assert_ptr_eq(post(0, 0, ANY_TAG), &messages[2]);
-    ck_assert_ptr_eq(post(0, 0, INT32_MIN + 1), &messages[1]);
-    ck_assert_ptr_eq(post(0, 0, -7), &messages[0]);
-    match_fini(&match);
-}
-END_TEST
-
 START_TEST(messages_count_in_the_order_of_their_numbers)
 {
     start(UINT16_MAX, UINT16_MAX);
@@ -167,43 +96,6 @@ START_TEST(numbers_wrap)
         ck_assert_ptr_eq(match_take(&match, 0, ANY_TAG), &messages[1]);
     }
     arrive(0, 1, 5);
-    match_fini(&match);
-}
-END_TEST
-
-START_TEST(a_probe_leaves_the_message)
-{
-    start(UINT16_MAX, 0);
-    ck_assert_ptr_null(match_probe(&match, 0, 5));
-    ck_assert_ptr_null(match_take(&match, 0, 5));
-    arrive(0, 0, 5);
-    arrive(1, 0, 5);
-    ck_assert_ptr_eq(match_probe(&match, ANY, 5), &messages[0]);
-    ck_assert_ptr_eq(match_probe(&match, 0, 5), &messages[0]);
-    ck_assert_ptr_eq(match_take(&match, 0, 5), &messages[0]);
-    ck_assert_ptr_eq(messages[0].source, &sources[0]);
-    ck_assert_ptr_eq(match_probe(&match, 0, 5), &messages[1]);
-    ck_assert_ptr_eq(post(0, ANY, ANY_TAG), &messages[1]);
-    ck_assert_ptr_null(match_probe(&match, 0, 5));
-    match_fini(&match);
-}
-END_TEST
-
-START_TEST(a_cancelled_receive_takes_nothing)
-{
-    start(UINT16_MAX, 0);
-    ck_assert_ptr_null(post(0, 0, 5));
-    ck_assert_ptr_null(post(1, 0, 5));
-    ck_assert(match_cancel(&match, &receives[0]));
-    ck_assert(!match_cancel(&match, &receives[0]));
-    arrive(0, 0, 5);
-    expect(1, 0);
-    ck_assert_ptr_null(match_post(&match, &receives[0]));
-    arrive(1, 0, 5);
-    expect(0, 1);
-    arrive(2, 0, 5);
-    ck_assert_ptr_eq(match_post(&match, &receives[0]), &messages[2]);
-    ck_assert(!match_cancel(&match, &receives[0]));
     match_fini(&match);
 }
 END_TEST
