@@ -89,7 +89,6 @@ static struct usnic_out *out_begin(struct usnic_module *usnic, usnic_endpoint *p
         .total = total,
         .channel = channel,
         .tag = tag,
-        .priority = descriptor->des_flags & MCA_BTL_DES_FLAGS_PRIORITY,
     };
     list_init(&out->message.link);
     list_init(&out->link);

@@ -15,7 +15,6 @@ struct usnic_message {
     size_t total;    /* bytes of all segments */
     size_t position; /* bytes that were packed */
     uint8_t channel, tag;
-    bool priority; /* it goes at once where it may, beside many small packets under way */
 };
 
 /* Whether a message of this size goes into one packet of this capacity. */

@@ -2,10 +2,6 @@
 
 #include <btl/usnic/engine/inside.h>
 
-enum {
-    SMALL_MOST = 32 /* packets that are not full wait for each other when so many are under way */
-};
-
 /* ---- headers ---- */
 
 static uint64_t stamp_of(struct usnic_engine *engine, struct usnic_flow *flow)
@@ -207,7 +203,6 @@ static bool pack_whole(struct usnic_engine *engine, struct usnic_flow *flow,
         return false;
     }
     flow->open->length = (uint16_t) (flow->open->length + usnic_pack_whole(end_of(flow), message));
-    flow->urgent |= message->priority;
     message->position = message->total;
     engine->counts.messages_sent++;
     return true;
@@ -221,7 +216,6 @@ static bool pack_chunk(struct usnic_engine *engine, struct usnic_flow *flow,
     }
     size_t bytes = usnic_pack_chunk(end_of(flow), room_of(flow), message);
     flow->open->length = (uint16_t) (flow->open->length + bytes);
-    flow->urgent |= message->priority;
     engine->counts.messages_sent += bytes > 0 && message->position == message->total;
     return bytes > 0;
 }
@@ -274,13 +268,6 @@ static bool is_held(struct usnic_engine *engine, struct usnic_flow *flow)
     return true;
 }
 
-/* It may grow while others of its kind are under way. */
-static bool may_wait(const struct usnic_flow *flow)
-{
-    return list_empty(&flow->queue) && flow->open->length < capacity_of(flow) / 2 &&
-           flow->window.in_flight >= SMALL_MOST && !flow->urgent;
-}
-
 /* Too large for the priority channel. */
 static bool is_bulk(const struct usnic_engine *engine, const struct usnic_segment *segment)
 {
@@ -296,7 +283,6 @@ static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
     segment->charge = (uint16_t) usnic_charge(engine, usnic_segment_least(segment));
     segment->bulk = is_bulk(engine, segment);
     flow->open = NULL;
-    flow->urgent = false;
     if (usnic_window_empty(&flow->window)) {
         flow->clock.progress_us = flow->clock.since_us = engine->now_us;
     }
@@ -328,9 +314,6 @@ static bool pump_one(struct usnic_engine *engine, struct usnic_flow *flow, bool 
         if (!list_empty(&flow->queue)) { /* no segment */
             usnic_list_in(&engine->ready, &flow->ready);
         }
-        return false;
-    }
-    if (may_wait(flow)) {
         return false;
     }
     bool sent = send_open(engine, flow);

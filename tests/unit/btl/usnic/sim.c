@@ -502,7 +502,6 @@ bool sim_send(struct sim_session *session, bool is_short)
     mine->message.total = size;
     mine->message.channel = session->number % 16;
     mine->message.tag = (uint8_t) session->sent;
-    mine->message.priority = random >> 61 & 1;
     mine->queued = !is_short;
     int status = is_short ? usnic_flow_send_short(engine, &session->flow, &mine->message, now_us())
                           : usnic_flow_send(engine, &session->flow, &mine->message, now_us());

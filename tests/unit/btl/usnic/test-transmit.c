@@ -3,7 +3,7 @@
 #include <string.h>
 #include <tests/lib/unit.h>
 
-enum { SEGMENTS = 64, SEGMENT_BYTES = 1536, PRIORITY_BYTES = 768 };
+enum { SEGMENTS = 128, SEGMENT_BYTES = 1536, PRIORITY_BYTES = 768 };
 
 static struct usnic_engine engine;
 static struct usnic_flow flow;
@@ -45,6 +45,20 @@ static void begin(size_t priority_bytes)
     usnic_flow_open(&engine, &flow, &params, now_us);
 }
 
+/* The peer has room for so many packets. */
+static void grant(unsigned count)
+{
+    uint8_t ack[USNIC_HEADER_BYTES] = {0};
+    struct usnic_packet packet = {.data = ack, .size = sizeof(ack)};
+    const struct usnic_header header = {.kind = USNIC_ACK,
+                                        .token = 5,
+                                        .credit = (uint16_t) (count * 832 / USNIC_CREDIT_BYTES),
+                                        .delay = USNIC_NO_ECHO};
+
+    usnic_header_encode(ack, &header);
+    ck_assert(!usnic_flow_received(&engine, &flow, &packet, now_us));
+}
+
 static void end(void)
 {
     usnic_flow_close(&engine, &flow);
@@ -84,5 +98,33 @@ START_TEST(one_socket_has_no_priority_channel)
 }
 END_TEST
 
-UNIT_MAIN("usnic-transmit", small_messages_go_by_the_priority_channel,
+/* However many are under way, none waits for another. */
+START_TEST(small_messages_go_at_once_while_they_may)
+{
+    begin(PRIORITY_BYTES);
+    grant(64);
+    for (unsigned i = 1; i <= 64; i++) {
+        send(8);
+        ck_assert_uint_eq(packets[USNIC_PRIORITY], i);
+    }
+    end();
+}
+END_TEST
+
+/* The window is full: they share the packet that waits. */
+START_TEST(small_messages_that_wait_share_a_packet)
+{
+    begin(PRIORITY_BYTES);
+    grant(16);
+    for (unsigned i = 0; i < 16 + 50; i++) {
+        send(8);
+    }
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 16);
+    ck_assert_uint_eq(flow.open->length, 50 * usnic_record_bytes(USNIC_RECORD_BYTES, 8));
+    end();
+}
+END_TEST
+
+UNIT_MAIN("usnic-transmit", small_messages_go_at_once_while_they_may,
+          small_messages_that_wait_share_a_packet, small_messages_go_by_the_priority_channel,
           one_socket_has_no_priority_channel)
