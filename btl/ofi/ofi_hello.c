@@ -30,22 +30,12 @@ static bool is_in_flight(const struct btl_peer *life)
     return ofi_peer_in_flight((const ofi_endpoint *) (const void *) life);
 }
 
-static const char *refuses(const struct btl_peer *life)
-{
-    const ofi_endpoint *peer = (const ofi_endpoint *) (const void *) life;
-
-    return peer->hello.max_message < peer->ofi->greeter.max_message
-               ? "its btl_ofi_max_send_size is below mine"
-               : NULL;
-}
-
 const struct btl_greeter_ops ofi_greeter_ops = {
     .format = OFI_HELLO_FORMAT,
     .handshake_at = offsetof(ofi_endpoint, hello),
     .send = hello_send,
     .locate = hello_locate,
     .in_flight = is_in_flight,
-    .refuses = refuses,
 };
 
 void ofi_handshake(struct btl_peer *life)
@@ -79,7 +69,7 @@ void ofi_bye_received(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     (void) ofi_send_control(ofi, peer, OFI_BYE_ACK); /* without it they wait a little */
     if (peer->life.state == PEER_CLOSING) {
-        peer->bye_answered = true;
+        peer->hello.bye_answered = true;
     } else if (rdma_am_peer_active(&peer->am) || ofi_peer_flies(peer, false)) {
         btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the peer left");
     } else {
@@ -106,18 +96,6 @@ void ofi_say_lost(struct ofi_module *ofi, ofi_endpoint *peer)
     ofi_lost_flush(ofi);
 }
 
-void ofi_lost_received(ofi_endpoint *peer)
-{
-    peer->hello.session.proven = false; /* nobody is there to be told */
-    if (peer->life.state == PEER_CLOSING) {
-        peer->bye_answered = true;
-    } else if (peer->life.proc || ofi_peer_in_flight(peer)) {
-        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the session failed at its other end");
-    } else {
-        btl_peer_left(&peer->life);
-    }
-}
-
 /* From here on nothing new is begun. */
 void ofi_peer_leave(struct btl_peer *life)
 {
@@ -132,15 +110,15 @@ bool ofi_peer_say_bye(struct btl_peer *life)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
 
-    if (peer->bye_said || peer->bye_answered) {
+    if (peer->hello.bye_said || peer->hello.bye_answered) {
         return true;
     }
     if (!list_empty(&peer->flight) || !list_empty(&peer->ofi->descs.done)) {
         return false;
     }
-    peer->bye_said =
+    peer->hello.bye_said =
         peer->hello.session.proven && ofi_send_control(peer->ofi, peer, OFI_BYE) == OPAL_SUCCESS;
-    return peer->bye_said || !peer->hello.session.proven;
+    return peer->hello.bye_said || !peer->hello.session.proven;
 }
 
 /* And my own answers are out. */
@@ -148,5 +126,5 @@ bool ofi_peer_is_answered(struct btl_peer *life)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
 
-    return (!peer->bye_said || peer->bye_answered) && !ofi_peer_flies(peer, true);
+    return (!peer->hello.bye_said || peer->hello.bye_answered) && !ofi_peer_flies(peer, true);
 }

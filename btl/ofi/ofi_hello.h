@@ -18,7 +18,6 @@ void ofi_bye_received(struct ofi_module *ofi, ofi_endpoint *peer);
 void ofi_say_lost(struct ofi_module *ofi, ofi_endpoint *peer);
 /* To those for whom there was no room. */
 void ofi_lost_flush(struct ofi_module *ofi);
-void ofi_lost_received(ofi_endpoint *peer);
 
 /* Hooks of struct btl_peer_hooks. */
 void ofi_peer_leave(struct btl_peer *life);

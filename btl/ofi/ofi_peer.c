@@ -17,7 +17,7 @@ static void session_clear(struct ofi_module *ofi, ofi_endpoint *peer)
     btl_handshake_clear(&peer->hello);
     ofi_silence_clear(&peer->silence);
     peer->sequence = 0;
-    peer->bye_said = peer->bye_answered = peer->starved = false;
+    peer->starved = false;
     peer->errors = 0;
     ofi_receive_drop(ofi, peer);
 }
@@ -173,7 +173,8 @@ static void flight_fail(struct ofi_module *ofi, ofi_endpoint *peer, int status)
 static bool is_stuck(const ofi_endpoint *peer)
 {
     return peer->life.state == PEER_BROKEN || peer->life.state == PEER_RETRYING ||
-           (peer->life.state == PEER_ENDED && peer->hello.session.proven && !peer->bye_answered);
+           (peer->life.state == PEER_ENDED && peer->hello.session.proven &&
+            !peer->hello.bye_answered);
 }
 
 /* A session that fails is told so: its other end would wait for me, and for my hello. */

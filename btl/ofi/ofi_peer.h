@@ -24,7 +24,6 @@ struct mca_btl_base_endpoint_t {
     uint64_t full_since_us; /* the provider has taken none of them since; 0: it took the last */
     unsigned errors;        /* of the provider's, since the handshake began */
     struct ofi_silence silence;
-    bool bye_said, bye_answered;
     bool starved;   /* the provider's own queue was full, and no completion has come since */
     bool abandoned; /* some transmission was not waited for */
 

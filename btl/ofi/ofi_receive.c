@@ -86,11 +86,11 @@ static bool frame_received(struct ofi_module *ofi, struct ofi_rx *rx)
         return false;
     }
     if (header.kind == OFI_BYE_ACK) {
-        peer->bye_answered = peer->bye_said;
+        peer->hello.bye_answered = peer->hello.bye_said;
         return false;
     }
     if (header.kind == OFI_LOST) {
-        ofi_lost_received(peer);
+        btl_hello_lost(&ofi->greeter, &peer->life);
         return false;
     }
     switch (reorder_put(&peer->order, &rx->early, header.sequence)) {

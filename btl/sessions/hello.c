@@ -121,6 +121,21 @@ void btl_handshake_clear(struct btl_handshake *handshake)
     crypto_random(&handshake->their_token, sizeof(handshake->their_token));
     handshake->pause_us = 0;
     handshake->unheard = 0;
+    handshake->bye_said = handshake->bye_answered = false;
+}
+
+void btl_hello_lost(struct btl_greeter *greeter, struct btl_peer *peer)
+{
+    struct btl_handshake *handshake = handshake_of(greeter, peer);
+
+    handshake->session.proven = false; /* nobody is there to be told */
+    if (peer->state == PEER_CLOSING) {
+        handshake->bye_answered = true;
+    } else if (peer->proc || greeter->ops->in_flight(peer)) {
+        btl_peer_break(peer, OPAL_ERR_UNREACH, "the session failed at its other end");
+    } else {
+        btl_peer_left(peer);
+    }
 }
 
 static int hello_send(struct btl_greeter *greeter, struct btl_peer *peer)
@@ -270,9 +285,8 @@ static void hello_take(struct btl_greeter *greeter, struct btl_peer *peer,
     if (verdict == SESSION_ANOTHER && !session_begin(greeter, peer, hello, key)) {
         return;
     }
-    const char *why = greeter->ops->refuses(peer);
-    if (why) {
-        btl_peer_fail(peer, why);
+    if (handshake_of(greeter, peer)->max_message < greeter->max_message) {
+        btl_peer_fail(peer, "its largest message (max_send_size) is below mine");
         return;
     }
     bool agreed, owed = btl_session_hear(session, hello->epoch, hello->echo, &agreed);

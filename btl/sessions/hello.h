@@ -58,6 +58,7 @@ struct btl_handshake {
     uint64_t pause_us;           /* until the next hello; 0: the first one's */
     unsigned unheard;            /* hellos of the session that do not echo mine, apart in time */
     uint64_t unheard_us;         /* when the last of them came */
+    bool bye_said, bye_answered; /* at the end of the session */
 };
 
 /* What a transport does for its handshakes. */
@@ -76,8 +77,6 @@ struct btl_greeter_ops {
     void (*repeats)(struct btl_peer *peer);
     /* Another session has begun, whose tokens are known. NULL: there is nothing to do. */
     void (*begun)(struct btl_peer *peer);
-    /* Why a peer whose hello is sound cannot be had; NULL: it can. */
-    const char *(*refuses)(const struct btl_peer *peer);
 };
 
 /* A part of a module. */
@@ -85,7 +84,7 @@ struct btl_greeter {
     const struct btl_greeter_ops *ops; /* borrowed */
     struct btl_peers *peers;           /* borrowed */
     uint64_t last_epoch;
-    uint32_t max_message; /* of a frame that my receive buffers hold */
+    uint32_t max_message; /* of a frame that my receive buffers hold; no peer has a smaller one */
     struct fabric_address address;
 };
 
@@ -104,6 +103,8 @@ bool btl_hello_say(struct btl_greeter *greeter, struct btl_peer *peer, bool said
 /* A frame has come whose token the session has: its sender knows my epoch, as if a hello had echoed
  * it. */
 void btl_hello_proved(struct btl_greeter *greeter, struct btl_peer *peer);
+/* The other end says that the session is over. */
+void btl_hello_lost(struct btl_greeter *greeter, struct btl_peer *peer);
 /* False: it proves nothing, and was dropped. */
 bool btl_hello_received(struct btl_greeter *greeter, const uint8_t *data, size_t size);
 

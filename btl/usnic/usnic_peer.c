@@ -25,7 +25,6 @@ static void session_clear(usnic_endpoint *peer)
     btl_handshake_clear(&peer->hello);
     usnic_path_end(peer);
     list_remove(&peer->leaving);
-    peer->bye_said = peer->bye_answered = false;
 }
 
 static void peer_begin(struct btl_peer *life)
@@ -152,15 +151,6 @@ static void session_begun(struct btl_peer *life)
     usnic_path_begin(peer);
 }
 
-static const char *refuses(const struct btl_peer *life)
-{
-    const usnic_endpoint *peer = (const usnic_endpoint *) (const void *) life;
-
-    return peer->hello.max_message < peer->usnic->greeter.max_message
-               ? "its btl_usnic_max_send_size is below mine"
-               : NULL;
-}
-
 static void session_repeats(struct btl_peer *life)
 {
     usnic_say_here(usnic_endpoint_of(life));
@@ -174,7 +164,6 @@ const struct btl_greeter_ops usnic_greeter_ops = {
     .in_flight = is_in_flight,
     .repeats = session_repeats,
     .begun = session_begun,
-    .refuses = refuses,
 };
 
 static void handshake(struct btl_peer *life)
@@ -214,7 +203,7 @@ void usnic_bye_received(usnic_endpoint *peer)
 static void bye_take(usnic_endpoint *peer)
 {
     if (peer->life.state == PEER_CLOSING) {
-        peer->bye_answered = true;
+        peer->hello.bye_answered = true;
     } else if (usnic_peer_in_flight(peer)) {
         btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the peer left");
         return;
@@ -228,18 +217,6 @@ void usnic_byes_take(struct usnic_module *usnic)
 {
     for (struct list *link; (link = list_pop(&usnic->leaving));) {
         bye_take(container_of(link, usnic_endpoint, leaving));
-    }
-}
-
-void usnic_lost_received(usnic_endpoint *peer)
-{
-    peer->hello.session.proven = false; /* nobody is there to be told */
-    if (peer->life.state == PEER_CLOSING) {
-        peer->bye_answered = true;
-    } else if (peer->life.proc || usnic_peer_in_flight(peer)) {
-        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the session failed at its other end");
-    } else {
-        btl_peer_left(&peer->life);
     }
 }
 
@@ -265,18 +242,19 @@ static bool peer_say_bye(struct btl_peer *life)
 {
     usnic_endpoint *peer = usnic_endpoint_of(life);
 
-    if (peer->bye_said || peer->bye_answered || !peer->hello.session.proven || !peer->flows) {
+    if (peer->hello.bye_said || peer->hello.bye_answered || !peer->hello.session.proven ||
+        !peer->flows) {
         return true;
     }
-    peer->bye_said = peer_is_flushed(life) && usnic_send_bye(peer) == OPAL_SUCCESS;
-    return peer->bye_said;
+    peer->hello.bye_said = peer_is_flushed(life) && usnic_send_bye(peer) == OPAL_SUCCESS;
+    return peer->hello.bye_said;
 }
 
 static bool peer_is_answered(struct btl_peer *life)
 {
     usnic_endpoint *peer = usnic_endpoint_of(life);
 
-    return !peer->bye_said || peer->bye_answered || !peer->flows ||
+    return !peer->hello.bye_said || peer->hello.bye_answered || !peer->flows ||
            usnic_flow_is_flushed(&peer->flow);
 }
 

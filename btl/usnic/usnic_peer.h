@@ -18,8 +18,7 @@ struct mca_btl_base_endpoint_t {
     struct usnic_place at;
     struct usnic_way way;
     struct usnic_flow flow;
-    bool flows; /* the flow is open */
-    bool bye_said, bye_answered;
+    bool flows;       /* the flow is open */
     bool lands;       /* the first chunk of the landing has been taken */
     struct list outs; /* struct usnic_out, in their order */
     size_t queued_bytes;
@@ -55,7 +54,5 @@ bool usnic_peer_in_flight(const usnic_endpoint *peer);
 void usnic_bye_received(usnic_endpoint *peer);
 /* Called by each pass of progress. */
 void usnic_byes_take(struct usnic_module *usnic);
-/* Something of a session that is over has come from it, or the other end says so of this one. */
-void usnic_lost_received(usnic_endpoint *peer);
 
 #endif
