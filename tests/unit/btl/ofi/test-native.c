@@ -102,14 +102,17 @@ static int ended(struct minihost *host, const struct end *end)
     return end->status;
 }
 
-/* The first ones go over sends, until the peer is known. */
+/* The first ones go over sends, until the peer is known. The target of one may be kept from running
+ * for longer than the module waits. */
 static void warm(struct minihost *host, void *local)
 {
     struct end end;
+    int status;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i += status == OPAL_SUCCESS) {
         started(host, true, local, SMALL, &end);
-        must(host, ended(host, &end) == OPAL_SUCCESS);
+        status = ended(host, &end);
+        must(host, status == OPAL_SUCCESS || status == OPAL_ERR_TIMEOUT);
     }
 }
 
