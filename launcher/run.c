@@ -2,6 +2,7 @@
 
 #include <launcher/run.h>
 
+#include <base/text/reason.h>
 #include <errno.h>
 #include <launcher/front/frontend.h>
 #include <launcher/front/output.h>
@@ -14,9 +15,7 @@ int run_complain(int exit_code, const char *what, const char *why)
 {
     char text[1024];
     snprintf(text, sizeof(text), "%s%s%s", what, why ? ": " : "", why ? why : "");
-    for (char *at = text; *at; at++) {
-        *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
-    }
+    reason_printable(text);
     fprintf(stderr, "%s: %s\n", output_name(), text);
     return exit_code;
 }

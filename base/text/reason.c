@@ -12,3 +12,10 @@ int reason_set(int status, char *reason, size_t size, const char *format, ...)
     va_end(arguments);
     return status;
 }
+
+void reason_printable(char *text)
+{
+    for (; *text; text++) {
+        *text = (unsigned char) *text < ' ' || *text == 0x7f ? '?' : *text;
+    }
+}

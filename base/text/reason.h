@@ -7,4 +7,8 @@
 /* Formats the reason, cut to size bytes, and returns status. */
 int reason_set(int status, char *reason, size_t size, const char *format, ...) KEEL_PRINTF(4, 5);
 
+/* What may have come from anybody is to reach the terminal as text: control characters become "?".
+ */
+void reason_printable(char *text);
+
 #endif

@@ -3,6 +3,7 @@
 #include <launcher/agent/said.h>
 
 #include <base/data/strings.h>
+#include <base/text/reason.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +83,8 @@ char *said_last(const struct said *said)
     while (size > 0 && strchr(" \t\r", last[size - 1])) {
         last[--size] = '\0';
     }
-    for (size_t i = 0; i < size; i++) {
-        last[i] = (unsigned char) last[i] < ' ' || last[i] == 0x7f ? '?' : last[i];
+    if (last) {
+        reason_printable(last);
     }
     return last;
 }

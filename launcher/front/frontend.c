@@ -4,6 +4,7 @@
 
 #include <base/net/sock.h>
 #include <base/settings/log.h>
+#include <base/text/reason.h>
 #include <base/text/sysfile.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -124,9 +125,7 @@ static void name_sender(const struct signalfd_siginfo *info, char *text, size_t 
     if (info->ssi_pid != 0) {
         snprintf(path, sizeof(path), "/proc/%u/comm", info->ssi_pid);
         bool named = sysfile_line(path, name, sizeof(name));
-        for (char *at = name; *at; at++) {
-            *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
-        }
+        reason_printable(name);
         snprintf(text, size, "process %u%s%s%s", info->ssi_pid, named ? " (" : "", name,
                  named ? ")" : "");
     }

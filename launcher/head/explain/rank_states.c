@@ -2,6 +2,7 @@
 
 #include <launcher/head/explain/rank_states.h>
 
+#include <base/text/reason.h>
 #include <launcher/job/rank_list.h>
 
 #include <stdio.h>
@@ -55,9 +56,7 @@ int rank_states_tell(struct rank_states *states, uint32_t rank, const struct ran
     if (!what) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    for (char *at = what; *at; at++) {
-        *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
-    }
+    reason_printable(what);
     *state = *told;
     state->what = what;
     state->counters = (struct blob){0};

@@ -2,6 +2,7 @@
 
 #include <launcher/node/explain/stacks.h>
 
+#include <base/text/reason.h>
 #include <launcher/shepherd/crash.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,14 +119,11 @@ static bool is(const struct line *line, const char *text)
 /* With its newline, printable, where the frames end; there is room. */
 static void put_text(char *end, struct line function, const char *joint, struct line place)
 {
-    char *at = end;
     snprintf(end, STACK_FRAME_BYTES - 1, "%.*s%s%.*s", (int) function.size, function.at, joint,
              (int) place.size, place.at);
-    for (; *at; at++) {
-        *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
-    }
-    if (at > end) {
-        strcpy(at, "\n");
+    reason_printable(end);
+    if (*end) {
+        strcat(end, "\n");
     }
 }
 
@@ -249,9 +247,7 @@ void stacks_why(char *why, size_t why_size, const char *text, size_t size)
         told = line.size > 0 ? line : told;
     }
     snprintf(why, why_size, "%.*s", (int) told.size, told.at);
-    for (char *at = why; *at; at++) {
-        *at = (unsigned char) *at < ' ' || *at == 0x7f ? '?' : *at;
-    }
+    reason_printable(why);
 }
 
 void stacks_forbidden(char *why, size_t size, int tracer, const char *scope)

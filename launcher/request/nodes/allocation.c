@@ -3,6 +3,7 @@
 #include <launcher/request/nodes/allocation.h>
 
 #include <base/data/strings.h>
+#include <base/text/reason.h>
 #include <launcher/request/nodes/hostfile.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <launcher/request/nodes/lines.h>
@@ -32,21 +33,13 @@ static struct variable either(const char *name, const char *old_name)
     return (struct variable){name, value && *value ? value : NULL};
 }
 
-/* What may have come from anybody reaches the terminal as text. */
-static void make_printable(char *text)
-{
-    for (; *text; text++) {
-        *text = (unsigned char) *text < ' ' || *text == 0x7f ? '?' : *text;
-    }
-}
-
 /* Names a variable, the beginning of its value, and what is wrong with it. */
 static int wrong(const struct variable *variable, const char *what, char *reason,
                  size_t reason_size)
 {
     snprintf(reason, reason_size, "%s=%.*s%s: %s", variable->name, SHOWN_MAX, variable->value,
              strlen(variable->value) > SHOWN_MAX ? "..." : "", what);
-    make_printable(reason);
+    reason_printable(reason);
     return ORTE_ERR_BAD_PARAM;
 }
 
@@ -257,7 +250,7 @@ static int read_other(struct allocation *allocation, char *reason, size_t reason
         if (!allocation->job) {
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
-        make_printable(allocation->job);
+        reason_printable(allocation->job);
         return ORTE_SUCCESS;
     }
     return ORTE_SUCCESS;
