@@ -38,6 +38,7 @@ static void peer_begin(struct btl_peer *life)
     reorder_init(&peer->order, UINT16_MAX, (uint32_t) peer->ofi->rx.count, 0);
     list_init(&peer->flight);
     list_init(&peer->owes);
+    host_probe_init(&peer->silence.first);
     host_probe_init(&peer->silence.probe);
     rdma_am_peer_init(&peer->am, peer);
     session_clear(peer->ofi, peer);

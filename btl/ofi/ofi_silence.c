@@ -10,7 +10,7 @@ enum {
     QUIET = 2,        /* looks without a frame, after which the host is probed at each */
     UNANSWERED = 6,   /* probes in a row; the last sign of life is LOOKS old then */
     FIRST_PROBES = 3, /* to a peer that may not be silent, to learn whether its host answers */
-    PROBES_MAX = 256, /* open at the same time */
+    PROBES_MAX = 256, /* at the same time; the first ones stay open beside */
 };
 
 /* An address of the provider's; family AF_UNSPEC: it is none of IP. */
@@ -25,24 +25,36 @@ static struct sock_addr address_of(const struct fabric_address *address)
     return addr;
 }
 
-void ofi_silence_clear(struct ofi_silence *silence)
+static void clear_probes(struct ofi_silence *silence)
 {
+    host_probe_clear(&silence->first);
     host_probe_clear(&silence->probe);
-    *silence = (struct ofi_silence){.probe = silence->probe};
 }
 
-/* Takes the answer to the last probe of the host. Returns whether it answered. */
-static bool take_answer(struct ofi_silence *silence)
+void ofi_silence_clear(struct ofi_silence *silence)
 {
-    enum host_answer answer = host_probe_answer(&silence->probe);
-    bool answered = answer == HOST_ANSWERS;
+    clear_probes(silence);
+    *silence = (struct ofi_silence){.first = silence->first, .probe = silence->probe};
+}
 
-    silence->unanswered = answered ? 0
-                                   : silence->unanswered + (answer != HOST_NOT_ASKED &&
-                                                            silence->unanswered < UNANSWERED);
+/* Takes the answers to the probes of the host. Returns whether it answered. */
+static bool take_answers(struct ofi_silence *silence)
+{
+    bool answered = host_probe_answer(&silence->first) == HOST_ANSWERS ||
+                    host_probe_answer(&silence->probe) == HOST_ANSWERS;
+
     silence->answers = silence->answers || answered;
-    host_probe_clear(&silence->probe);
     return answered;
+}
+
+/* The next probe may take the place of the last one. */
+static void keep_first(struct ofi_silence *silence)
+{
+    if (silence->first.fd < 0) {
+        silence->first = silence->probe;
+        host_probe_init(&silence->probe);
+    }
+    host_probe_clear(&silence->probe);
 }
 
 static void probe_host(struct ofi_module *ofi, ofi_endpoint *peer)
@@ -61,8 +73,9 @@ void ofi_silence_handshake(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct ofi_silence *silence = &peer->silence;
 
-    silence->answers = silence->answers || host_probe_answer(&silence->probe) == HOST_ANSWERS;
+    (void) take_answers(silence);
     if (peer->life.state == PEER_RETRYING ? !silence->answers : silence->probes == 0) {
+        keep_first(silence);
         probe_host(ofi, peer);
     }
 }
@@ -70,11 +83,18 @@ void ofi_silence_handshake(struct ofi_module *ofi, ofi_endpoint *peer)
 static void look_at(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     struct ofi_silence *silence = &peer->silence;
-    bool alive = take_answer(silence) || silence->seen != peer->order.expected;
+    bool alive = take_answers(silence) || silence->seen != peer->order.expected;
 
     silence->seen = peer->order.expected;
     silence->quiet = alive ? 0 : silence->quiet + (silence->quiet < QUIET);
-    silence->unanswered = alive ? 0 : silence->unanswered;
+    if (alive) {
+        silence->unanswered = 0;
+        clear_probes(silence);
+    } else {
+        silence->unanswered +=
+            silence->probe.answer != HOST_NOT_ASKED && silence->unanswered < UNANSWERED;
+        keep_first(silence);
+    }
     if (silence->answers && silence->unanswered >= UNANSWERED) {
         btl_peer_fail(&peer->life, "its host does not answer, and nothing comes from it");
     } else if (silence->quiet >= QUIET || (!silence->answers && silence->probes < FIRST_PROBES)) {

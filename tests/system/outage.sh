@@ -71,6 +71,8 @@ start_ofi()
     ofi_job rxd data 'udp;ofi_rxd' a:1,b:1 "$helpers/outage" cut
     ofi_job rxm data 'tcp;ofi_rxm' a:1,b:1 "$helpers/outage" cut
     ofi_job compute whole 'udp;ofi_rxd' a:1,b:2 "$helpers/outage" full $((3 * timeout_ms / 1000))
+    cable long all delay=300 # a round trip takes more than an eighth of the timeout
+    ofi_job compute-far long 'tcp;ofi_rxm' a:1,b:2 "$helpers/outage" full $((3 * timeout_ms / 1000))
     ok "a rank over ofi that is to be stopped" wait_for 15 grep -qs '^pid' "$work/compute.out"
     stopped_ofi=$(sed -n 's/^pid //p' "$work/compute.out")
     kill -STOP "$stopped_ofi"
@@ -282,7 +284,7 @@ not_dead()
     # counted from the stop: as long as rank 0 sends
     sleep $((3 * timeout_ms / 1000 - ($(wall_clock) - stop_ms) / 1000))
     kill -CONT "$stopped" ${libfabric:+"$stopped_ofi"}
-    for job in full ${libfabric:+compute}; do
+    for job in full ${libfabric:+compute compute-far}; do
         ended $job
         is "$what: $job: exit code" 0 "$code"
         is "$what: $job: no word" "" "$(cat "$work/err")"
@@ -291,7 +293,7 @@ not_dead()
 
 if make_hosts && plug_cable data 10.99.30 a b && plug_cable half 10.99.31 a b &&
     plug_cable whole 10.99.32 a b && plug_cable other 10.99.33 a b &&
-    plug_cable far 10.99.34 a b; then
+    plug_cable far 10.99.34 a b && plug_cable long 10.99.35 a b; then
     start_jobs
     stop_ms=$(wall_clock)
     cut_off

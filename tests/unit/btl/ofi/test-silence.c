@@ -5,7 +5,9 @@
 #include <arpa/inet.h>
 #include <btl/ofi/ofi_peer.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <tests/lib/unit.h>
+#include <unistd.h>
 
 static struct ofi_module ofi;
 static ofi_endpoint peer;
@@ -29,6 +31,7 @@ static void setup(void)
     peer.life.state = PEER_HANDSHAKE;
     list_init(&ofi.peers.used);
     list_append(&ofi.peers.used, &peer.life.link);
+    host_probe_init(&peer.silence.first);
     host_probe_init(&peer.silence.probe);
 }
 
@@ -97,6 +100,45 @@ START_TEST(a_host_that_falls_silent_is_missed)
     }
     ck_assert_int_eq(peer.life.state, PEER_FAILING);
     ofi_silence_clear(&peer.silence);
+}
+END_TEST
+
+/* A socket that is not ready to be written before the other one is read. */
+static void connect_slowly(int ends[2])
+{
+    char byte = 0;
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    while (write(ends[0], &byte, 1) == 1) {
+    }
+}
+
+static void answer_now(int fd)
+{
+    char bytes[4096];
+    while (read(fd, bytes, sizeof(bytes)) > 0) {
+    }
+}
+
+START_TEST(a_host_whose_answer_takes_longer_than_a_look_is_not_missed)
+{
+    int ends[2];
+    connect_to_host();
+    ofi_silence_check(&ofi);
+    connect_slowly(ends);
+    host_probe_clear(&peer.silence.probe);
+    peer.silence.probe = (struct host_probe){ends[0], HOST_NO_ANSWER};
+    ofi.look_us = 0;
+    ofi_silence_check(&ofi);
+    for (int i = 0; i < 4; i++) {
+        look_in_vain();
+    }
+    answer_now(ends[1]);
+    for (int i = 0; i < 3; i++) {
+        look_in_vain();
+    }
+    ck_assert_int_eq(peer.life.state, PEER_UP);
+    ofi_silence_clear(&peer.silence);
+    close(ends[1]);
 }
 END_TEST
 
