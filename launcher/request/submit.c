@@ -8,45 +8,39 @@
 #include <stdlib.h>
 #include <string.h>
 #include <wireup/codec.h>
-#include <wireup/proto.h>
 
 /* --- nodes --- */
 
-/* Their names, each perhaps with "USER@" before it; then two numbers for each. Arrays, since a
- * hostfile has many nodes. */
-static int nodes_pack(opal_buffer_t *buffer, const struct node_list *list)
+/* Of a list: the names, each perhaps with "USER@" before it, and two numbers for each. Arrays,
+ * since a hostfile has many nodes. */
+struct columns {
+    char **texts;    /* owned */
+    uint32_t *slots; /* owned */
+};
+
+static bool columns_fill(struct columns *columns, const struct node_list *list)
 {
-    char **texts = NULL;
-    uint32_t *slots = calloc(2 * list->count + 1, sizeof(*slots));
-    bool whole = slots;
+    columns->slots = calloc(2 * list->count + 1, sizeof(*columns->slots));
+    bool whole = columns->slots;
     for (size_t i = 0; whole && i < list->count; i++) {
         const struct node_request *node = &list->nodes[i];
-        char *text = node->user ? NULL : strdup(node->name);
-        if (node->user && asprintf(&text, "%s@%s", node->user, node->name) < 0) {
+        char *text;
+        bool user = node->user;
+        if (asprintf(&text, "%s%s%s", user ? node->user : "", user ? "@" : "", node->name) < 0) {
             text = NULL;
         }
-        whole = strings_add(&texts, text);
-        slots[2 * i] = node->slots;
-        slots[2 * i + 1] = node->slots_max;
+        whole = strings_add(&columns->texts, text);
+        columns->slots[2 * i] = node->slots;
+        columns->slots[2 * i + 1] = node->slots_max;
     }
-    int status = whole ? proto_pack_strings(buffer, texts) : ORTE_ERR_OUT_OF_RESOURCE;
-    if (status == OPAL_SUCCESS && list->count > 0) {
-        status = opal_dss.pack(buffer, slots, (int32_t) (2 * list->count), OPAL_UINT32);
-    }
-    strings_free(texts);
-    free(slots);
-    return status;
+    return whole;
 }
 
-/* Takes the text. */
-static int node_add(struct node_list *list, char *text, const uint32_t slots[2])
+static int node_add(struct node_list *list, const char *text, const uint32_t slots[2])
 {
-    char *user = NULL, *name = text, *at = strchr(text, '@');
-    if (at) {
-        *at = '\0';
-        user = text;
-        name = strdup(at + 1);
-    }
+    const char *at = strchr(text, '@');
+    char *user = at ? strndup(text, (size_t) (at - text)) : NULL;
+    char *name = user || !at ? strdup(at ? at + 1 : text) : NULL;
     if (name && (!node_name_ok(name) || (user && !node_user_ok(user)) ||
                  slots[0] > NODE_SLOTS_MAX || slots[1] > NODE_SLOTS_MAX)) {
         free(name);
@@ -62,37 +56,23 @@ static int node_add(struct node_list *list, char *text, const uint32_t slots[2])
     return status;
 }
 
-static int nodes_unpack(opal_buffer_t *buffer, struct node_list *list)
-{
-    char **texts;
-    uint32_t *slots = NULL;
-    int status = proto_unpack_strings(buffer, &texts);
-    if (status != OPAL_SUCCESS) {
-        return status;
-    }
-    size_t count = strings_count(texts), taken = 0;
-    if (count > NODES_MAX) {
-        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
-    } else if (count > 0) {
-        status = proto_unpack_u32s(buffer, 2 * (uint32_t) count, &slots);
-    }
-    for (; status == ORTE_SUCCESS && taken < count; taken++) {
-        status = node_add(list, texts[taken], &slots[2 * taken]);
-    }
-    for (; taken < count; taken++) {
-        free(texts[taken]);
-    }
-    free(texts);
-    free(slots);
-    return status;
-}
-
 static void nodes(struct codec *codec, struct node_list *list)
 {
-    if (codec_goes_on(codec)) {
-        codec->status =
-            codec->unpacks ? nodes_unpack(codec->buffer, list) : nodes_pack(codec->buffer, list);
+    struct columns columns = {0};
+    if (!codec->unpacks && !columns_fill(&columns, list)) {
+        codec_fail(codec, ORTE_ERR_OUT_OF_RESOURCE);
     }
+    codec_strings(codec, &columns.texts);
+    size_t count = strings_count(columns.texts);
+    codec_check(codec, count <= NODES_MAX);
+    if (count > 0) {
+        codec_u32s(codec, &columns.slots, 2 * (uint32_t) count);
+    }
+    for (size_t i = 0; codec->unpacks && codec_goes_on(codec) && i < count; i++) {
+        codec->status = node_add(list, columns.texts[i], &columns.slots[2 * i]);
+    }
+    strings_free(columns.texts);
+    free(columns.slots);
 }
 
 /* --- what is both packed and unpacked: each member stands here once --- */
