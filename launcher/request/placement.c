@@ -109,26 +109,13 @@ static const struct choice *find(const struct choice *choices, const char *word)
     return NULL;
 }
 
-static const char *nearest(const struct choice *choices, const char *word)
-{
-    size_t size = strlen(word), least = SUGGEST_NEVER;
-    const char *found = NULL;
-    for (; choices->word; choices++) {
-        size_t distance = suggest_distance(word, size, choices->word);
-        if (distance < least && distance < size) {
-            least = distance;
-            found = choices->word;
-        }
-    }
-    return found;
-}
-
 /* "'cor': slot, node or core is needed; the nearest is core" */
 static int unknown(const struct reader *reader, const struct choice *choices)
 {
     char list[LIST_MAX] = "";
-    const char *near = nearest(choices, reader->lower);
+    struct suggestion near = {reader->lower, strlen(reader->lower), SUGGEST_NEVER, NULL};
     for (size_t i = 0, used = 0; choices[i].word && used < sizeof(list); i++, used = strlen(list)) {
+        suggest_look(&near, choices[i].word);
         snprintf(list + used, sizeof(list) - used, "%s%s",
                  i == 0                ? ""
                  : choices[i + 1].word ? ", "
@@ -138,7 +125,7 @@ static int unknown(const struct reader *reader, const struct choice *choices)
     return reason_set(ORTE_ERR_BAD_PARAM, reader->reason, reader->reason_size,
                       "'%.*s': %s is needed%s%s",
                       (int) (reader->size < WORD_MAX ? reader->size : WORD_MAX), reader->word, list,
-                      near ? "; the nearest is " : "", near ? near : "");
+                      near.nearest ? "; the nearest is " : "", near.nearest ? near.nearest : "");
 }
 
 static int read_number(const struct reader *reader, const char *text, size_t size, uint32_t max,

@@ -36,6 +36,15 @@ size_t suggest_distance(const char *a, size_t a_size, const char *b)
     return row[b_size] <= DISTANCE_MAX ? row[b_size] : SUGGEST_NEVER;
 }
 
+void suggest_look(struct suggestion *suggestion, const char *candidate)
+{
+    size_t distance = suggest_distance(suggestion->word, suggestion->size, candidate);
+    if (distance < suggestion->least && distance < suggestion->size) {
+        suggestion->least = distance;
+        suggestion->nearest = candidate;
+    }
+}
+
 /* Other launchers' options, each between bars, and what to do here: texts in turn, each ended with
  * 0. Without pointers, which the loader would relocate at each start. */
 static const char others[] =

@@ -10,6 +10,14 @@
  * the other; SUGGEST_NEVER when that is more than two or the words are very long. */
 size_t suggest_distance(const char *a, size_t a_size, const char *b);
 
+/* Of words that are looked at one after the other, the nearest to one that nobody knows. */
+struct suggestion {
+    const char *word; /* borrowed, as nearest */
+    size_t size, least;
+    const char *nearest; /* less than least apart, and by fewer letters than word has; NULL: none */
+};
+void suggest_look(struct suggestion *suggestion, const char *candidate);
+
 /* What Keel has in place of an option of Open MPI's mpirun, hydra's mpiexec or srun, without its
  * dashes: a text for the user. NULL: no such option. */
 const char *suggest_for_option(const char *name, size_t size);

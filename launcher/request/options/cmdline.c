@@ -19,21 +19,20 @@ enum { SHORT_OPTION = 6 /* letters: shorter words are like too many others */ };
  */
 static const char *near_option(const char *name, size_t size)
 {
-    const char *nearest = NULL, *begins = NULL;
-    size_t least = size < SHORT_OPTION ? 2 : 3, beginnings = 0; /* one letter, or two, may differ */
-    for (size_t i = 0; i < option_count * OPTION_NAMES; i++) {
-        const char *one = options[i / OPTION_NAMES].names[i % OPTION_NAMES];
-        size_t distance = one ? suggest_distance(name, size, one) : SUGGEST_NEVER;
-        if (distance < least && distance < size) {
-            least = distance;
-            nearest = one;
-        }
-        if (one && size > 2 && strncmp(one, name, size) == 0) {
-            begins = one;
-            beginnings++;
+    /* one letter, or two, may differ */
+    struct suggestion near = {.word = name, .size = size, .least = size < SHORT_OPTION ? 2 : 3};
+    const char *begins = NULL;
+    size_t beginnings = 0;
+    for (size_t i = 0; i < option_count; i++) {
+        for (const char *const *one = options[i].names; *one; one++) {
+            suggest_look(&near, *one);
+            if (size > 2 && strncmp(*one, name, size) == 0) {
+                begins = *one;
+                beginnings++;
+            }
         }
     }
-    return nearest || beginnings != 1 ? nearest : begins;
+    return near.nearest || beginnings != 1 ? near.nearest : begins;
 }
 
 static bool unknown_option(struct parser *parser, const char *text, const char *name, size_t size)

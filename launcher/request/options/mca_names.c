@@ -56,19 +56,14 @@ int mca_check(const char *name, const char *value, char *reason, size_t size)
 
 const char *mca_meant(const char *name)
 {
-    size_t size = strlen(name), least = SUGGEST_NEVER;
-    const char *nearest = NULL;
-    if (size < SHORTEST || find(name) || is_openmpis(name)) {
+    struct suggestion near = {name, strlen(name), SUGGEST_NEVER, NULL};
+    if (near.size < SHORTEST || find(name) || is_openmpis(name)) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof(keels) / sizeof(*keels); i++) {
-        size_t distance = suggest_distance(name, size, keels[i].name);
-        if (distance < least) {
-            least = distance;
-            nearest = keels[i].name;
-        }
+        suggest_look(&near, keels[i].name);
     }
-    return nearest;
+    return near.nearest;
 }
 
 static void check_given(void *arg, const char *where, const char *name)

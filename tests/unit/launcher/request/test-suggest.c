@@ -33,6 +33,23 @@ START_TEST(test_only_the_words_own_letters_count)
 }
 END_TEST
 
+START_TEST(test_the_nearest_counts_the_first_of_equals_and_no_other_word)
+{
+    struct suggestion near = {"mpa", 3, 3, NULL};
+    suggest_look(&near, "map");
+    ck_assert_str_eq(near.nearest, "map"); /* 2 apart */
+    suggest_look(&near, "mpx");
+    suggest_look(&near, "mpy");
+    ck_assert_str_eq(near.nearest, "mpx");
+    near = (struct suggestion){"mpa", 3, 1, NULL};
+    suggest_look(&near, "mpx"); /* not less apart than that */
+    ck_assert_ptr_null(near.nearest);
+    near = (struct suggestion){"ab", 2, SUGGEST_NEVER, NULL};
+    suggest_look(&near, "xy"); /* none of its letters */
+    ck_assert_ptr_null(near.nearest);
+}
+END_TEST
+
 START_TEST(test_long_words_are_like_none)
 {
     char a[66], b[66];
