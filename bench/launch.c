@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum launcher { KEELRUN, BESIDE, HYDRA, MPIRUN, LAUNCHERS };
-enum { SIZES_MAX = 4, ARGS_MAX = 16 };
+enum { SIZES_MAX = 4, ARGS_MAX = 16, NODES = 64 };
 
 /* What a gate or goal says is from the launcher's acceptance list: gates are ratios to a peer,
  * goals are milliseconds of a bare launcher on an idle machine with two processors, with a fifth on
@@ -26,6 +26,7 @@ struct subject {
     const char *name;
     const char *program; /* with a slash: below this program's folder */
     bool hello;          /* takes its size, prints a line for each rank */
+    bool hostfile;       /* of NODES lines; not for the build beside */
     const char *pml;     /* NULL: Open MPI's choice */
     enum launcher peer;  /* that the gate names */
     double gate;
@@ -40,14 +41,25 @@ static const struct subject subjects[] = {
     {"true",
      "true",
      false,
+     false,
      NULL,
      HYDRA,
      1.0,
      {true, true, true, true},
      {{1, 1.2}, {16, 6.9}, {64, 27}, {256, 92}}},
+    {"true, 64 nodes",
+     "true",
+     false,
+     true,
+     NULL,
+     HYDRA,
+     1.0,
+     {true, true, true, false}, /* mpirun starts its daemons on every node of the file */
+     {{1, 0}, {2, 0}}},
     {"Open MPI hello",
      "./hello.openmpi",
      true,
+     false,
      NULL,
      MPIRUN,
      0.9,
@@ -56,6 +68,7 @@ static const struct subject subjects[] = {
     {"Open MPI hello, ob1",
      "./hello.openmpi",
      true,
+     false,
      "ob1",
      MPIRUN,
      0.6,
@@ -64,6 +77,7 @@ static const struct subject subjects[] = {
     {"MPICH hello",
      "./hello.mpich",
      true,
+     false,
      NULL,
      HYDRA,
      1.0,
@@ -82,6 +96,7 @@ struct result {
 struct bench {
     char programs[PATH_MAX];            /* the folder of this program */
     char commands[LAUNCHERS][PATH_MAX]; /* empty: not to be measured */
+    char hostfile[64];                  /* of NODES lines */
     const char *only_subject;           /* NULL: all */
     unsigned only_ranks;                /* 0: all */
     struct rounds rounds;
@@ -129,6 +144,10 @@ static void run_launcher(struct bench *bench, const struct subject *subject, uns
     argv[count++] = bench->commands[launcher];
     if (launcher != HYDRA) {
         argv[count++] = "--oversubscribe";
+    }
+    if (subject->hostfile && launcher != BESIDE) {
+        argv[count++] = "-f";
+        argv[count++] = bench->hostfile;
     }
     if (subject->pml) {
         argv[count++] = "--mca";
@@ -186,6 +205,23 @@ static void run_round(void *arg, unsigned round)
             }
         }
     }
+}
+
+/* Nodes that take two ranks each, in the one form that keelrun and hydra both read. */
+static bool write_hostfile(struct bench *bench)
+{
+    snprintf(bench->hostfile, sizeof(bench->hostfile), "/tmp/bench-launch-XXXXXX");
+    int fd = mkstemp(bench->hostfile);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!file) {
+        perror(bench->hostfile);
+        return false;
+    }
+    fputs("localhost:2\n", file);
+    for (unsigned node = 2; node <= NODES; node++) {
+        fprintf(file, "node%u:2\n", node);
+    }
+    return fclose(file) == 0;
 }
 
 /* Programs and libraries come into memory; nothing is counted. */
@@ -387,10 +423,14 @@ int main(int argc, char **argv)
     }
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    if (!write_hostfile(&bench)) {
+        return 2;
+    }
     run_prepare();
     describe(&bench);
     warm_up(&bench);
     rounds_run(&bench.rounds, run_round, &bench);
+    unlink(bench.hostfile);
     unsigned missed = print_table(&bench);
     print_notes(&bench);
     return missed > 0;
