@@ -1,6 +1,20 @@
 /* spawn_where COUNT PROGRAM [ATTRIBUTE=VALUE...]: the first rank starts so many of a program, with
- * these attributes, and says how that ended. */
+ * these attributes, and says how that ended. A value is true or false, a number or a text. */
 #include "pmix_test.h"
+
+static void load(pmix_info_t *info, const char *attribute, const char *value)
+{
+    bool yes = strcmp(value, "true") == 0;
+    char *end;
+    uint32_t number = (uint32_t) strtoul(value, &end, 10);
+    if (yes || strcmp(value, "false") == 0) {
+        PMIX_INFO_LOAD(info, attribute, &yes, PMIX_BOOL);
+    } else if (*value && !*end) {
+        PMIX_INFO_LOAD(info, attribute, &number, PMIX_UINT32);
+    } else {
+        PMIX_INFO_LOAD(info, attribute, value, PMIX_STRING);
+    }
+}
 
 static pmix_status_t spawn(char **argv, int attributes)
 {
@@ -18,7 +32,7 @@ static pmix_status_t spawn(char **argv, int attributes)
         char *value = strchr(argv[2 + i], '=');
         check(value, argv[2 + i]);
         *value++ = '\0';
-        PMIX_INFO_LOAD(&app.info[i], argv[2 + i], value, PMIX_STRING);
+        load(&app.info[i], argv[2 + i], value);
     }
     status = PMIx_Spawn(NULL, 0, &app, 1, children);
     PMIX_APP_DESTRUCT(&app);

@@ -86,6 +86,7 @@ if [ "$processors" -ge 2 ]; then
         "$(sed -n 's/^rank=.* affinity=//p' "$work/out" | sort -u | wc -l)" ]
     is "spawned with processors of their own" "0 1 same 1 same" "$(bound_by -- 2 pmix.mapby=PE=1)"
     is "spawned with two processors" "0 2 same" "$(bound_by -- 1 pmix.mapby=slot:PE=2)"
+    is "spawned with two processors, by their number" "0 2 same" "$(bound_by -- 1 pmix.cpuperproc=2)"
     is "spawned with two processors, by a job that is not bound, as it says" "0 2 same" \
         "$(bound_by --bind-to none -- 1 pmix.mapby=slot:PE=2)"
     is "spawned by a job that is bound: bound" "0 1 same 1 same" "$(bound_by --bind-to core -- 2)"
@@ -94,6 +95,19 @@ if [ "$processors" -ge 2 ]; then
 else
     skip "spawned ranks are bound" "one processor"
 fi
+# spawned_one ATTRIBUTE=VALUE: how that ends, with the reason where it is refused
+spawned_one()
+{
+    run_limited 30 "$keelrun" --simulate 2x2 -n 1 "$clients/spawn_where" 3 "$KEEL_TEST_BUILDDIR/tests/system/places" "$@"
+    grep -q "^PMIx_Spawn: SUCCESS" "$work/out" && echo served || grep -o "refused: .*" "$work/err"
+}
+is "spawned beyond the slots" served "$(spawned_one pmix.host=node1)"
+is "spawned, allowed beyond the slots" served "$(spawned_one pmix.host=node1 pmix.noover=false)"
+is "spawned beyond the slots, not allowed" "refused: there is room for 2 of 3 ranks" \
+    "$(spawned_one pmix.host=node1 pmix.noover=true)"
+run_limited 20 "$keelrun" -n 1 "$clients/spawn_where" 1 "$KEEL_TEST_BUILDDIR/tests/system/places" pmix.nolocal=true
+like "spawned without keelrun's node, where there is no other" "$work/err" "there is no node for .* without keelrun's own"
+like "an attribute that is not served" <(spawned_one pmix.cpulist=0-1) "cpu-list=0-1: this info key is not supported"
 run_limited 20 "$keelrun" --simulate 3x2 "$clients/died"
 is "a rank dies: exit code" 137 "$code"
 is "a rank dies: all others hear of it" "5 PROC-ABORTED of rank 5" \

@@ -151,7 +151,7 @@ static int map_by(struct placing *placing, const char *words, const char *key, c
     if (oversubscribe) {
         placing->wish.no_oversubscribe = oversubscribe < 0;
     }
-    placing->use.again = false;
+    placing->use.again &= !placement_names_policy(words);
     return ORTE_SUCCESS;
 }
 
@@ -183,6 +183,33 @@ static int take_ppr(struct placing *placing, const char *value)
                ? fail(placing, ORTE_ERR_NOT_SUPPORTED, "ppr=%s: with map_by N:node is possible",
                       value)
                : status;
+}
+
+/* Attributes that --map-by has as words, behind whatever policy there is. */
+static int take_cpus_per_proc(struct placing *placing, const char *value)
+{
+    char words[32];
+    int length = snprintf(words, sizeof(words), "PE=%s", value);
+    return length < (int) sizeof(words)
+               ? map_by(placing, words, "cpus-per-proc", value)
+               : fail(placing, ORTE_ERR_BAD_PARAM, "cpus-per-proc=%s: a number is needed", value);
+}
+
+static int take_flag(struct placing *placing, const char *word, const char *key, const char *value)
+{
+    return strcasecmp(value, "true") == 0
+               ? map_by(placing, word, key, value)
+               : fail(placing, ORTE_ERR_BAD_PARAM, "%s=%s: true is needed", key, value);
+}
+
+static int take_no_oversubscribe(struct placing *placing, const char *value)
+{
+    return take_flag(placing, "NOOVERSUBSCRIBE", "no-oversubscribe", value);
+}
+
+static int take_no_procs_on_head(struct placing *placing, const char *value)
+{
+    return take_flag(placing, "NOLOCAL", "no-procs-on-head", value);
 }
 
 /* Both are of the words of a policy, whatever was mapped before. */
@@ -260,6 +287,9 @@ static const struct {
     {"host", take_host},
     {"map_by", take_map_by},
     {"ppr", take_ppr},
+    {"cpus-per-proc", take_cpus_per_proc},
+    {"no-oversubscribe", take_no_oversubscribe},
+    {"no-procs-on-head", take_no_procs_on_head},
     {"rank_by", take_rank_by},
     {"bind_to", take_bind_to},
 };
@@ -284,7 +314,8 @@ static int take_info(struct placing *placing)
         if (!is_known(*one)) {
             return fail(placing, ORTE_ERR_NOT_SUPPORTED,
                         "%s: this info key is not supported; host, hostfile, add-host, "
-                        "add-hostfile, map_by, npernode, pernode, ppr, rank_by and bind_to are",
+                        "add-hostfile, map_by, npernode, pernode, ppr, cpus-per-proc, "
+                        "no-oversubscribe, no-procs-on-head, rank_by and bind_to are",
                         *one);
         }
     }

@@ -91,13 +91,46 @@ static const char *find_text(const pmix_info_t info[], size_t count, const char 
 static const struct {
     const char *attribute, *key;
 } places[] = {
-    {PMIX_HOST, "host"},         {PMIX_HOSTFILE, "hostfile"},
-    {PMIX_ADD_HOST, "add-host"}, {PMIX_ADD_HOSTFILE, "add-hostfile"},
-    {PMIX_MAPBY, "map_by"},      {PMIX_PPR, "ppr"},
-    {PMIX_RANKBY, "rank_by"},    {PMIX_BINDTO, "bind_to"},
+    {PMIX_HOST, "host"},
+    {PMIX_HOSTFILE, "hostfile"},
+    {PMIX_ADD_HOST, "add-host"},
+    {PMIX_ADD_HOSTFILE, "add-hostfile"},
+    {PMIX_MAPBY, "map_by"},
+    {PMIX_PPR, "ppr"},
+    {PMIX_RANKBY, "rank_by"},
+    {PMIX_BINDTO, "bind_to"},
     {"pmix.mapper", "mapper"},
+    {PMIX_CPUS_PER_PROC, "cpus-per-proc"},
+    {PMIX_CPU_LIST, "cpu-list"},
+    {PMIX_NO_OVERSUBSCRIBE, "no-oversubscribe"},
+    {PMIX_NO_PROCS_ON_HEAD, "no-procs-on-head"},
 };
 #define PLACES (sizeof(places) / sizeof(*places))
+
+/* KEY=VALUE; of a type that no such attribute has, the type, which the HNP refuses. NULL: no
+ * memory. */
+static char *make_assignment(const char *key, const pmix_value_t *value)
+{
+    char *text = NULL;
+    int size;
+    switch (value->type) {
+    case PMIX_STRING:
+        size = asprintf(&text, "%s=%s", key, value->data.string ? value->data.string : "");
+        break;
+    case PMIX_BOOL:
+        size = asprintf(&text, "%s=true", key);
+        break;
+    case PMIX_UINT32:
+        size = asprintf(&text, "%s=%u", key, value->data.uint32);
+        break;
+    case PMIX_INT:
+        size = asprintf(&text, "%s=%d", key, value->data.integer);
+        break;
+    default:
+        size = asprintf(&text, "%s=%s", key, PMIx_Data_type_string(value->type));
+    }
+    return size < 0 ? NULL : text;
+}
 
 /* A program's, or else the whole job's. NULL: no memory. */
 static char **make_info(const pmix_app_t *app, const pmix_info_t info[], size_t info_count)
@@ -105,10 +138,13 @@ static char **make_info(const pmix_app_t *app, const pmix_info_t info[], size_t 
     size_t used = 0;
     char **made = calloc(PLACES + 1, sizeof(*made));
     for (size_t i = 0; i < PLACES && made; i++) {
-        const char *value = find_text(app->info, app->ninfo, places[i].attribute);
-        value = value ? value : find_text(info, info_count, places[i].attribute);
-        if (value && asprintf(&made[used++], "%s=%s", places[i].key, value) < 0) {
-            made[used - 1] = NULL;
+        const pmix_info_t *found = module_find(app->info, app->ninfo, places[i].attribute);
+        found = found ? found : module_find(info, info_count, places[i].attribute);
+        if (!found || (found->value.type == PMIX_BOOL && !found->value.data.flag)) {
+            continue;
+        }
+        made[used] = make_assignment(places[i].key, &found->value);
+        if (!made[used++]) {
             free_texts(made);
             return NULL;
         }

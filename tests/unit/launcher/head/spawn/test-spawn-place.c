@@ -142,6 +142,24 @@ START_TEST(test_map_by)
 }
 END_TEST
 
+START_TEST(test_words_of_a_mapping)
+{
+    set_up();
+    nodes[0].local = true;
+    check("0", "1");
+    check("1", "1 no-procs-on-head=true");
+    check("1", "1 map_by=node no-procs-on-head=true");
+    refused("there is room for 1 of 2 ranks", "2 host=n1 no-oversubscribe=true");
+    refused("the processors of node n0 are not known", "1 cpus-per-proc=2");
+    refused("cpus-per-proc=0: 'PE=0': a whole number", "1 cpus-per-proc=0");
+    refused("cpus-per-proc=00000000000000000000000000000000: a number is needed",
+            "1 cpus-per-proc=00000000000000000000000000000000");
+    refused("no-procs-on-head=PMIX_UINT16: true is needed", "1 no-procs-on-head=PMIX_UINT16");
+    refused("cpu-list=0-3: this info key is not supported", "1 cpu-list=0-3");
+    tear_down();
+}
+END_TEST
+
 START_TEST(test_the_jobs_mapping_is_inherited)
 {
     set_up();
