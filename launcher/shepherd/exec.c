@@ -52,7 +52,9 @@ static __attribute__((noreturn)) void child_run(const struct exec_plan *plan, pi
 {
     if (child_settle(plan, parent, no_signals, error)) {
         execve(plan->program, plan->argv, plan->env);
-        errno = errno == ENOENT ? ELIBACC : errno; /* it was found: what runs it is missing */
+        if (errno == ENOENT && access(plan->program, F_OK) == 0) {
+            errno = ELIBACC; /* what runs it is missing */
+        }
         fail(error, START_EXEC);
     }
     _exit(127);
