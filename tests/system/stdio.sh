@@ -62,7 +62,7 @@ for where in "-n 1" "--simulate 1x1"; do
     is "a reader that leaves ($where): the writer's signal" $((128 + 13)) "$code"
 done
 limited 10 "$keelrun" -n 1 sh -c 'trap "" PIPE; i=0
-    while [ $i -lt 20000 ]; do echo $i || exit 4; i=$((i + 1)); done' 2>"$work/err" | head -n 1 >"$work/out"
+    while [ $i -lt 200000 ]; do echo $i || exit 4; i=$((i + 1)); done' 2>"$work/err" | head -n 1 >"$work/out"
 is "a reader that leaves, SIGPIPE ignored: the write fails" "4 0" \
     "${PIPESTATUS[0]} $(cat "$work/out")"
 limited 10 "$keelrun" -n 2 sh -c 'echo a' 2>"$work/err" | : >"$work/out"
