@@ -141,7 +141,10 @@ static int map_by(struct placing *placing, const char *words, const char *key, c
     } else {
         placement->cpus_per_rank = inherited;
     }
-    placement->rank_by = RANK_BY_DEFAULT;
+    const bool has_policy = placement_names_policy(words);
+    if (has_policy) {
+        placement->rank_by = RANK_BY_DEFAULT;
+    }
     if (status == ORTE_SUCCESS) {
         status = placement_settle(placement, why, sizeof(why));
     }
@@ -151,7 +154,7 @@ static int map_by(struct placing *placing, const char *words, const char *key, c
     if (oversubscribe) {
         placing->wish.no_oversubscribe = oversubscribe < 0;
     }
-    placing->use.again &= !placement_names_policy(words);
+    placing->use.again &= !has_policy;
     return ORTE_SUCCESS;
 }
 

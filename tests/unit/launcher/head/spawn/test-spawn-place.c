@@ -176,6 +176,13 @@ START_TEST(test_the_jobs_mapping_is_inherited)
     hnp.request.placement = (struct placement){0};
     parent.per_node = 1;
     check("00112", "5"); /* numbered node by node */
+    parent.per_node = 0;
+    hnp.request.placement = (struct placement){.map_by = MAP_BY_SLOT, .rank_by = RANK_BY_NODE};
+    check("01000", "5");
+    check("01000", "5 map_by=:oversubscribe");
+    check("00001", "5 map_by=slot");
+    hnp.request.placement = (struct placement){0};
+    parent.per_node = 1;
     hnp.request.placement.no_local = nodes[0].local = true;
     check("11122", "5");
     tear_down();
