@@ -27,8 +27,8 @@ static struct {
                              "path; of several the first that is there"),
     .each = PARAM_INT("stack_trace_s", "5", 1, 3600, "s", "What a debugger has to look at a rank"),
     .crashes = PARAM_BOOL("stack_traces", "0",
-                          "A rank that crashes stops until a debugger has looked at it "
-                          "(--stack-traces)"),
+                          "Ranks that crash stop until a debugger has looked at all of their "
+                          "node (--stack-traces)"),
 };
 PARAM_ROWS("launcher", params);
 
@@ -154,12 +154,9 @@ static void settle(struct slot *slot, int error)
     stacks_fini(&stacks);
     blob_fini(&slot->output);
     loop_timer_stop(&slot->limit);
-    bool crash = slot->number == STACK_OF_CRASH;
     slot->state = SLOT_FREE;
     advance(slot->tracer);
-    if (crash) {
-        let_go(slot->tracer);
-    }
+    let_go(slot->tracer); /* also behind an order: one that crashed and waited for it may be gone */
 }
 
 static void close_output(struct slot *slot)
@@ -395,15 +392,17 @@ bool tracer_wants_crashes(void)
 
 void tracer_crashed(struct daemon *daemon, uint32_t rank)
 {
-    char why[PATH_MAX + 64] = "too many ranks crash at a time";
+    char why[PATH_MAX + 64] = "there is no memory";
     struct tracer *tracer = open_tracer(daemon);
-    if (tracer && tracer->crashed_count < CRASHED_MAX && find_debugger(tracer, why, sizeof(why))) {
+    if (!tracer || !find_debugger(tracer, why, sizeof(why))) {
+        tracer_missed(daemon, rank, why);
+        shepherd_signal(daemon->shepherd, rank, SIGCONT);
+    } else if (tracer->crashed_count == CRASHED_MAX) { /* it goes on with the others */
+        tracer_missed(daemon, rank, "too many ranks crash at a time");
+    } else {
         tracer->crashed[tracer->crashed_count++] = rank;
         advance(tracer);
-        return;
     }
-    tracer_missed(daemon, rank, why);
-    shepherd_signal(daemon->shepherd, rank, SIGCONT);
 }
 
 void tracer_begin(struct daemon *daemon, uint32_t number, struct trace_limits limits)
