@@ -99,8 +99,10 @@ void asked_answered(struct asked *asked, const uint8_t *header)
 
 struct asked_view asked_look(struct asked *asked)
 {
+    const bool in_fence =
+        atomic_load(&asked->fence_open) != 0; /* first: it is set after its number */
     return (struct asked_view){.fences = atomic_load(&asked->fences),
-                               .in_fence = atomic_load(&asked->fence_open) != 0,
+                               .in_fence = in_fence,
                                .call = calls[atomic_load(&asked->call)],
                                .began_us = atomic_load(&asked->began_us),
                                .moved_us = atomic_load(&asked->moved_us)};
