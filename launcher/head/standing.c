@@ -227,6 +227,10 @@ static int take_change(struct submission *submission, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS) {
         return status;
     }
+    if (change > TALK_ADD_FILE) {
+        free(hosts);
+        return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    }
     status = change == TALK_ADD_FILE ? hostfile_parse(&submission->hosts, "the hostfile", hosts,
                                                       strlen(hosts), why, sizeof(why))
                                      : node_list_parse(&submission->hosts, hosts, strlen(hosts), 0,
