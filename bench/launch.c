@@ -221,7 +221,12 @@ static bool write_hostfile(struct bench *bench)
     for (unsigned node = 2; node <= NODES; node++) {
         fprintf(file, "node%u:2\n", node);
     }
-    return fclose(file) == 0;
+    if (fclose(file) != 0) {
+        perror(bench->hostfile);
+        unlink(bench->hostfile);
+        return false;
+    }
+    return true;
 }
 
 /* Programs and libraries come into memory; nothing is counted. */
