@@ -29,7 +29,13 @@ static uint32_t number_at(const uint8_t *header, size_t at)
 
 void asked_begin(struct asked *asked)
 {
-    memset(asked, 0, sizeof(*asked));
+    memset(asked->head, 0, sizeof(asked->head));
+    asked->at = 0;
+    asked->fence_tag = asked->call_tag = 0;
+    atomic_store(&asked->fences, 0);
+    atomic_store(&asked->fence_open, 0);
+    atomic_store(&asked->call, 0);
+    atomic_store(&asked->moved_us, 0);
     atomic_store(&asked->began_us, clock_us());
 }
 

@@ -30,7 +30,7 @@ struct asked_view {
     uint64_t moved_us; /* when it last asked for something; 0: never */
 };
 
-/* A new connection. */
+/* A new connection; by whom accepts it, before its first byte is read. */
 void asked_begin(struct asked *asked);
 /* The next bytes that the client sent. */
 void asked_read(struct asked *asked, const uint8_t *bytes, size_t size);

@@ -34,7 +34,7 @@ static _Thread_local bool armed;
 static _Atomic uint64_t marked[HANGUPS_MAX / 64];
 static atomic_uint ends[HANGUPS_MAX]; /* by descriptor */
 static struct hangups hangups;
-static struct asked asked[HANGUPS_MAX]; /* by descriptor */
+static _Atomic(struct asked *) asked; /* by descriptor; NULL: no connection yet, or no memory */
 
 /* --- the queue --- */
 
@@ -98,9 +98,17 @@ unsigned guard_ends(int connection)
     return connection < HANGUPS_MAX ? atomic_load(&ends[connection]) : 0;
 }
 
+/* NULL: what it asks is not known. */
+static struct asked *asked_by(int connection)
+{
+    struct asked *all = atomic_load(&asked);
+    return all && connection < HANGUPS_MAX ? &all[connection] : NULL;
+}
+
 struct asked_view guard_asked(int connection)
 {
-    return connection < HANGUPS_MAX ? asked_look(&asked[connection]) : (struct asked_view){0};
+    struct asked *by = asked_by(connection);
+    return by ? asked_look(by) : (struct asked_view){0};
 }
 
 static int pop(void)
@@ -185,8 +193,14 @@ INTERPOSED int accept(int fd, struct sockaddr *restrict addr, socklen_t *restric
         errno = ECONNABORTED;
         return -1;
     }
+    if (!atomic_load(&asked)) {
+        atomic_store(&asked,
+                     calloc(HANGUPS_MAX, sizeof(struct asked))); /* this thread alone accepts */
+    }
+    if (asked_by(connection)) {
+        asked_begin(asked_by(connection));
+    }
     if (connection < HANGUPS_MAX) {
-        asked_begin(&asked[connection]);
         atomic_fetch_or(&marked[connection / 64], 1ull << (connection % 64));
     }
     return connection;
@@ -225,7 +239,9 @@ INTERPOSED ssize_t read(int fd, void *buffer, size_t size)
     }
     if (got > 0) {
         acknowledge(fd);
-        asked_read(&asked[fd], buffer, (size_t) got);
+        if (asked_by(fd)) {
+            asked_read(asked_by(fd), buffer, (size_t) got);
+        }
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         if (!hangups_show(&hangups, fd)) {
             errno = EAGAIN;
@@ -254,8 +270,8 @@ INTERPOSED ssize_t send(int fd, const void *buffer, size_t size, int flags)
 INTERPOSED ssize_t writev(int fd, const struct iovec *parts, int count)
 {
     bool answer = is_marked(fd);
-    if (answer && count > 0 && parts[0].iov_len == ASKED_HEADER_BYTES) {
-        asked_answered(&asked[fd], parts[0].iov_base);
+    if (answer && asked_by(fd) && count > 0 && parts[0].iov_len == ASKED_HEADER_BYTES) {
+        asked_answered(asked_by(fd), parts[0].iov_base);
     }
     ssize_t sent = syscall(SYS_writev, fd, parts, count);
     if (!answer || !is_gone(sent)) {
