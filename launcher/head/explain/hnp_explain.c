@@ -254,7 +254,7 @@ static struct explanation *create(struct hnp *hnp, const struct asker *asker)
     loop_timer_init(&explanation->timer, hnp->config.loop, answers_over);
     int status = rank_states_create(&explanation->states, hnp->plan.rank_count);
     if (status == ORTE_SUCCESS) {
-        status = rank_stacks_create(&explanation->stacks, hnp->plan.rank_count);
+        status = rank_stacks_create(&explanation->stacks, hnp->plan.rank_count, true);
     }
     if (status != ORTE_SUCCESS || !explanation->awaited || !explanation->tracing ||
         !explanation->pids) {
@@ -464,7 +464,7 @@ static int take_crash(struct hnp *hnp, uint32_t rank, const char *why, uint32_t 
     }
     if (!all->crashes) {
         all->crash_ranks = hnp->plan.rank_count;
-        status = rank_stacks_create(&all->crashes, all->crash_ranks);
+        status = rank_stacks_create(&all->crashes, all->crash_ranks, false);
     }
     return status == ORTE_SUCCESS ? take_threads(all->crashes, rank, why, threads, buffer) : status;
 }

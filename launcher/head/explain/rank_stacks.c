@@ -22,6 +22,7 @@ struct shared {
 };
 
 struct rank_stacks {
+    bool by_call;
     uint32_t rank_count;
     uint8_t *told; /* owned, by rank: its threads */
     struct shared list[RANK_STACKS_MAX];
@@ -29,7 +30,7 @@ struct rank_stacks {
     uint32_t dropped; /* threads whose stack was one too many */
 };
 
-int rank_stacks_create(struct rank_stacks **out, uint32_t rank_count)
+int rank_stacks_create(struct rank_stacks **out, uint32_t rank_count, bool by_call)
 {
     struct rank_stacks *stacks = calloc(1, sizeof(*stacks));
     uint8_t *told = calloc((size_t) rank_count + 1, sizeof(*told));
@@ -39,6 +40,7 @@ int rank_stacks_create(struct rank_stacks **out, uint32_t rank_count)
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     stacks->rank_count = rank_count;
+    stacks->by_call = by_call;
     stacks->told = told;
     *out = stacks;
     return ORTE_SUCCESS;
@@ -54,6 +56,34 @@ void rank_stacks_destroy(struct rank_stacks *stacks)
         free(stacks->told);
     }
     free(stacks);
+}
+
+static bool is_public(const char *function)
+{
+    static const char *const prefixes[] = {"MPI_", "PMPI_", "PMIx_", "keel_", "orte_", "shmem_"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && !is; i++) {
+        is = strncmp(function, prefixes[i], strlen(prefixes[i])) == 0;
+    }
+    return is;
+}
+
+/* The frames from the outermost such function on; all of them where there is none. */
+static const char *call_of(const char *frames)
+{
+    const char *found = frames;
+    for (const char *at = frames; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        found = is_public(at) ? at : found;
+    }
+    return found;
+}
+
+static bool is_shared(const struct rank_stacks *stacks, const struct shared *shared, enum kind kind,
+                      const char *text)
+{
+    bool by_call = stacks->by_call && kind == KIND_MAIN;
+    return shared->kind == kind && (by_call ? strcmp(call_of(shared->text), call_of(text)) == 0
+                                            : strcmp(shared->text, text) == 0);
 }
 
 static int add_rank(struct shared *shared, uint32_t rank)
@@ -84,8 +114,7 @@ static char *copy_clean(const char *text, size_t max)
 static int add(struct rank_stacks *stacks, uint32_t rank, enum kind kind, char *text)
 {
     uint32_t i = 0;
-    while (text && i < stacks->count &&
-           (stacks->list[i].kind != kind || strcmp(stacks->list[i].text, text) != 0)) {
+    while (text && i < stacks->count && !is_shared(stacks, &stacks->list[i], kind, text)) {
         i++;
     }
     if (text && i == RANK_STACKS_MAX) {
@@ -122,22 +151,9 @@ int rank_stacks_fail(struct rank_stacks *stacks, uint32_t rank, const char *why)
 
 /* --- text --- */
 
-static bool is_public(const char *function)
-{
-    static const char *const prefixes[] = {"MPI_", "PMPI_", "PMIx_", "keel_", "orte_", "shmem_"};
-    bool is = false;
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && !is; i++) {
-        is = strncmp(function, prefixes[i], strlen(prefixes[i])) == 0;
-    }
-    return is;
-}
-
 void rank_stacks_call(char *call, size_t size, const char *frames)
 {
-    const char *found = frames;
-    for (const char *at = frames; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-        found = is_public(at) ? at : found;
-    }
+    const char *found = call_of(frames);
     snprintf(call, size, "%.*s", (int) strcspn(found, " \n"), found);
 }
 

@@ -13,7 +13,10 @@ enum {
 
 struct rank_stacks;
 
-int rank_stacks_create(struct rank_stacks **stacks, uint32_t rank_count) KEEL_MUST_CHECK;
+/* by_call: first threads that wait in one call at one place of the program are told together, with
+ * the stack of the first: one polls, and another sleeps a little. */
+int rank_stacks_create(struct rank_stacks **stacks, uint32_t rank_count,
+                       bool by_call) KEEL_MUST_CHECK;
 void rank_stacks_destroy(struct rank_stacks *stacks); /* NULL is allowed */
 /* A thread of a rank, with frames as in struct stack. ORTE_ERR_VALUE_OUT_OF_BOUNDS: there is no
  * such rank, the frames are too long, or it has too many threads. */

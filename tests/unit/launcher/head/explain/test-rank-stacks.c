@@ -17,11 +17,16 @@ static void say(void *arg, const char *line)
     snprintf(text + used, sizeof(text) - used, "%s\n", line);
 }
 
-static struct rank_stacks *make(uint32_t count)
+static struct rank_stacks *make_by(uint32_t count, bool by_call)
 {
     struct rank_stacks *stacks;
-    ck_assert_int_eq(rank_stacks_create(&stacks, count), ORTE_SUCCESS);
+    ck_assert_int_eq(rank_stacks_create(&stacks, count, by_call), ORTE_SUCCESS);
     return stacks;
+}
+
+static struct rank_stacks *make(uint32_t count)
+{
+    return make_by(count, false);
 }
 
 static void print(struct rank_stacks *stacks)
@@ -54,6 +59,36 @@ START_TEST(test_each_stack_comes_once)
                            "another thread of 1 of 5 is in poll (rank 0):\n"
                            "  #0 poll\n"
                            "no stack of 1 of 5 (rank 4): it is forbidden\n");
+}
+END_TEST
+
+/* One polls in it, one sleeps; a third came from elsewhere. */
+static struct rank_stacks *in_a_fence(bool by_call)
+{
+    struct rank_stacks *stacks = make_by(3, by_call);
+    ck_assert_int_eq(
+        rank_stacks_tell(stacks, 0, true, "poll\nkeel_fence at b.c:2\nmain at m.c:1\n"),
+        ORTE_SUCCESS);
+    ck_assert_int_eq(rank_stacks_tell(stacks, 1, true, "nap\nkeel_fence at b.c:2\nmain at m.c:1\n"),
+                     ORTE_SUCCESS);
+    ck_assert_int_eq(rank_stacks_tell(stacks, 2, true, "nap\nkeel_fence at b.c:2\nmain at m.c:9\n"),
+                     ORTE_SUCCESS);
+    return stacks;
+}
+
+START_TEST(test_ranks_in_one_call_are_told_together)
+{
+    print(in_a_fence(true));
+    ck_assert_str_eq(text, "2 of 3 are in keel_fence (ranks 0-1):\n"
+                           "  #0 poll\n"
+                           "  #1 keel_fence at b.c:2\n"
+                           "  #2 main at m.c:1\n"
+                           "1 of 3 are in keel_fence (rank 2):\n"
+                           "  #0 nap\n"
+                           "  #1 keel_fence at b.c:2\n"
+                           "  #2 main at m.c:9\n");
+    print(in_a_fence(false)); /* where they crashed */
+    ck_assert_ptr_nonnull(strstr(text, "1 of 3 are in keel_fence (rank 0):\n"));
 }
 END_TEST
 
