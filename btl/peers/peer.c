@@ -189,6 +189,7 @@ static void enter_state(struct btl_peer *peer, enum btl_peer_state state)
     peers->retrying += state == PEER_RETRYING;
     peers->shaking -= peer->before == PEER_HANDSHAKE;
     peers->shaking += state == PEER_HANDSHAKE;
+    peer->late = 0;
     if (peers->retrying == 0) {
         linkwatch_close(&peers->links);
     }
@@ -488,7 +489,8 @@ static void retry_now(struct btl_peers *peers)
     }
 }
 
-/* What waits for them is to go by the module that connects. That may be one that nobody used. */
+/* What waits for them is to go by the module that connects. That may be one that nobody used. Looks
+ * are counted, since time also passes while this process computes, and answers wait for it. */
 static void fail_late(struct btl_peers *peers)
 {
     const uint64_t now_us = peers->clock_us(), limit_us = peers->connect_us;
@@ -499,9 +501,12 @@ static void fail_late(struct btl_peers *peers)
     }
     peers->look_us = now_us + limit_us / LOOKS;
     list_for_each (peer, &peers->used, struct btl_peer, link) {
-        uint64_t waited_us = now_us + peers->handshake_us - peer->give_up_us;
-        if (peer->state == PEER_HANDSHAKE && peer->proc && waited_us >= limit_us / 2 &&
-            btl_connects_elsewhere(peers->module, peer->proc) && waited_us >= limit_us) {
+        if (peer->state != PEER_HANDSHAKE || !peer->proc || ++peer->late <= LOOKS / 2) {
+            continue;
+        }
+        if (!btl_connects_elsewhere(peers->module, peer->proc)) {
+            peer->late = LOOKS / 2;
+        } else if (peer->late > LOOKS) {
             btl_peer_fail(peer, "it does not connect, and another module does");
         }
     }

@@ -57,6 +57,7 @@ struct btl_peer {
     bool departed;                     /* it has left by itself, and did not come back since */
     bool hidden;                       /* it is in no roster, and fails without a report */
     bool elsewhere; /* its card says that other modules reach it: this one never will */
+    uint8_t late;   /* looks at its handshake */
     struct btl_card_question *question; /* NULL: none is open */
     uint64_t wake_us, give_up_us;       /* HANDSHAKE, RETRYING */
     uint64_t incarnation;               /* of the process at the other end; the transport's */

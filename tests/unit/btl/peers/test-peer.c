@@ -476,15 +476,34 @@ START_TEST(one_that_does_not_connect_in_time_is_lost_where_another_module_connec
     ck_assert_int_gt(wire.asked, 0); /* the others have begun to connect */
     ck_assert_int_eq(peer->state, PEER_HANDSHAKE);
     others = true;
-    connect_until(70);
+    connect_until(75); /* half of the time from then on, and no less */
+    ck_assert_int_eq(peer->state, PEER_HANDSHAKE);
+    connect_until(85);
     ck_assert_int_eq(peer->state, PEER_BROKEN);
     ck_assert_int_eq(wire.reports, 1);
     btl_peer_retry(peer, true);
-    connect_until(70 + 2 * BTL_RETRY_US);
+    connect_until(85 + 2 * BTL_RETRY_US);
     ck_assert_int_eq(peer->state, PEER_RETRYING); /* it is not taken for lost again */
     ck_assert_int_eq(wire.reports, 1);
     ck_assert(btl_peer_up(peer, 1));
     ck_assert_int_eq(wire.returns, 1);
+    btl_set_keeper(NULL);
+    stop();
+}
+END_TEST
+
+START_TEST(what_this_process_computes_is_not_the_time_of_a_handshake)
+{
+    bool others = true;
+    struct btl_peer *peer = start(true);
+    btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = &others});
+    peers.connect_us = 40;
+    btl_peer_want(peer);
+    connect_until(3);
+    wire.now_us = 90;
+    connect_until(94);
+    ck_assert_int_eq(peer->state, PEER_HANDSHAKE);
+    ck_assert(btl_peer_up(peer, 1)); /* the answer had waited */
     btl_set_keeper(NULL);
     stop();
 }
