@@ -141,8 +141,10 @@ struct btl_keeper {
     /* Whether it has one to this endpoint. */
     bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
                   const struct mca_btl_base_endpoint_t *endpoint);
-    /* Called inside btl_met, and inside btl_connects_elsewhere. */
+    /* Called inside btl_met. */
     void (*met)(void *arg, mca_btl_base_module_t *module, const orte_process_name_t *name);
+    /* As btl_connects_elsewhere, inside it: may add the process to other modules, and connects
+     * them. */
     bool (*connects)(void *arg, const mca_btl_base_module_t *except,
                      const orte_process_name_t *name);
     void *arg;
@@ -303,7 +305,7 @@ struct btl_component {
      * session. */
     void (*fail)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                  const char *why);
-    /* As btl_retry. NULL: what has failed has failed for good. */
+    /* As btl_retry. NULL: btl_peer_retry. */
     void (*retry)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool on);
     /* What a pass of btl_progress does for a module; returns the number of events. */
     int (*progress)(mca_btl_base_module_t *module);

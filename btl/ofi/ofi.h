@@ -96,10 +96,11 @@ struct ofi_module {
     unsigned depth;            /* of completions inside sends */
     unsigned idle_polls;       /* since the last event */
     unsigned busy_polls;
-    uint64_t look_us; /* when ofi_silence_check looks at the peers next */
-    unsigned probes;  /* of their hosts that are open, about */
-    uint64_t dropped; /* frames that proved nothing */
-    uint64_t busy;    /* calls that the provider had no room for */
+    uint64_t look_us;      /* when ofi_silence_check looks at the peers next */
+    unsigned probes;       /* of their hosts that are open, about, beside first_probes */
+    unsigned first_probes; /* those that outlive looks */
+    uint64_t dropped;      /* frames that proved nothing */
+    uint64_t busy;         /* calls that the provider had no room for */
 };
 BTL_MODULE_BEGINS(struct ofi_module);
 

@@ -10,7 +10,8 @@ enum {
     QUIET = 2,        /* looks without a frame, after which the host is probed at each */
     UNANSWERED = 6,   /* probes in a row; the last sign of life is LOOKS old then */
     FIRST_PROBES = 3, /* to a peer that may not be silent, to learn whether its host answers */
-    PROBES_MAX = 256, /* at the same time; the first ones stay open beside */
+    PROBES_MAX = 256, /* open at the same time, and */
+    FIRSTS_MAX = 64,  /* of those that outlive looks: each a descriptor for minutes */
 };
 
 /* An address of the provider's; family AF_UNSPEC: it is none of IP. */
@@ -48,9 +49,10 @@ static bool take_answers(struct ofi_silence *silence)
 }
 
 /* The next probe may take the place of the last one. */
-static void keep_first(struct ofi_silence *silence)
+static void keep_first(struct ofi_module *ofi, struct ofi_silence *silence)
 {
-    if (silence->first.fd < 0) {
+    if (silence->first.fd < 0 && ofi->first_probes < FIRSTS_MAX) {
+        ofi->first_probes += silence->probe.fd >= 0;
         silence->first = silence->probe;
         host_probe_init(&silence->probe);
     }
@@ -75,7 +77,7 @@ void ofi_silence_handshake(struct ofi_module *ofi, ofi_endpoint *peer)
 
     (void) take_answers(silence);
     if (peer->life.state == PEER_RETRYING ? !silence->answers : silence->probes == 0) {
-        keep_first(silence);
+        keep_first(ofi, silence);
         probe_host(ofi, peer);
     }
 }
@@ -93,7 +95,7 @@ static void look_at(struct ofi_module *ofi, ofi_endpoint *peer)
     } else {
         silence->unanswered +=
             silence->probe.answer != HOST_NOT_ASKED && silence->unanswered < UNANSWERED;
-        keep_first(silence);
+        keep_first(ofi, silence);
     }
     if (silence->answers && silence->unanswered >= UNANSWERED) {
         btl_peer_fail(&peer->life, "its host does not answer, and nothing comes from it");
@@ -112,7 +114,10 @@ void ofi_silence_check(struct ofi_module *ofi)
         return;
     }
     ofi->look_us = now_us + ofi->params.silence_us / LOOKS;
-    ofi->probes = 0;
+    ofi->probes = ofi->first_probes = 0;
+    list_for_each (peer, &ofi->peers.used, ofi_endpoint, life.link) {
+        ofi->first_probes += peer->silence.first.fd >= 0;
+    }
     list_for_each (peer, &ofi->peers.used, ofi_endpoint, life.link) {
         if (peer->life.state == PEER_UP) {
             look_at(ofi, peer);

@@ -6,7 +6,9 @@
 
 struct ofi_traits {
     const char *provider; /* its exact name, or the last of its layers */
-    bool is_software;     /* what it does to remote memory runs in the target's progress as well */
+    /* What it does to remote memory runs in the target's progress as well; and what it was given to
+     * send it may read after the peer has failed. */
+    bool is_software;
     /* Why its own put and get, and atomics, are not to be used; NULL: they may. */
     const char *no_rma, *no_atomics;
     size_t window; /* bytes in flight to a peer that it can bear; 0: any */
