@@ -11,7 +11,7 @@
 
 /* What the provider keeps of an endpoint that stays open to the end (btl/ofi/README.md) is no leak
  * of Keel's. For LeakSanitizer. */
-const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) __attribute__((visibility("default")));
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libfabric.so\n";
