@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum launcher { KEELRUN, BESIDE, HYDRA, MPIRUN, LAUNCHERS };
@@ -207,26 +208,20 @@ static void run_round(void *arg, unsigned round)
     }
 }
 
-/* Nodes that take two ranks each, in the one form that keelrun and hydra both read. */
+/* Nodes that take two ranks each, in the one form that keelrun and hydra both read. In memory, so
+ * that nothing is left; it ends with this process. */
 static bool write_hostfile(struct bench *bench)
 {
-    snprintf(bench->hostfile, sizeof(bench->hostfile), "/tmp/bench-launch-XXXXXX");
-    int fd = mkstemp(bench->hostfile);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file) {
-        perror(bench->hostfile);
-        return false;
+    int fd = memfd_create("hostfile", MFD_CLOEXEC);
+    bool written = fd >= 0 && dprintf(fd, "localhost:2\n") > 0;
+    for (unsigned node = 2; written && node <= NODES; node++) {
+        written = dprintf(fd, "node%u:2\n", node) > 0;
     }
-    fputs("localhost:2\n", file);
-    for (unsigned node = 2; node <= NODES; node++) {
-        fprintf(file, "node%u:2\n", node);
+    snprintf(bench->hostfile, sizeof(bench->hostfile), "/proc/%d/fd/%d", (int) getpid(), fd);
+    if (!written) {
+        perror("a hostfile in memory");
     }
-    if (fclose(file) != 0) {
-        perror(bench->hostfile);
-        unlink(bench->hostfile);
-        return false;
-    }
-    return true;
+    return written;
 }
 
 /* Programs and libraries come into memory; nothing is counted. */
@@ -435,7 +430,6 @@ int main(int argc, char **argv)
     describe(&bench);
     warm_up(&bench);
     rounds_run(&bench.rounds, run_round, &bench);
-    unlink(bench.hostfile);
     unsigned missed = print_table(&bench);
     print_notes(&bench);
     return missed > 0;
