@@ -453,6 +453,23 @@ static bool others_connect(void *arg, const mca_btl_base_module_t *except,
     return *(const bool *) arg;
 }
 
+/* A peer that begins to connect, beside another module whose answer others tells. */
+static struct btl_peer *start_beside(bool *others)
+{
+    struct btl_peer *peer = start(true);
+    btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = others});
+    wire.retries = true;
+    peers.connect_us = 40;
+    btl_peer_want(peer);
+    return peer;
+}
+
+static void stop_beside(void)
+{
+    btl_set_keeper(NULL);
+    stop();
+}
+
 /* Connects for some time, and is looked at often. */
 static void connect_until(uint64_t now_us)
 {
@@ -465,11 +482,7 @@ static void connect_until(uint64_t now_us)
 START_TEST(one_that_does_not_connect_in_time_is_lost_where_another_module_connects)
 {
     bool others = false;
-    struct btl_peer *peer = start(true);
-    btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = &others});
-    wire.retries = true;
-    peers.connect_us = 40;
-    btl_peer_want(peer);
+    struct btl_peer *peer = start_beside(&others);
     connect_until(19);
     ck_assert_int_eq(wire.asked, 0);
     connect_until(60);
@@ -487,43 +500,33 @@ START_TEST(one_that_does_not_connect_in_time_is_lost_where_another_module_connec
     ck_assert_int_eq(wire.reports, 1);
     ck_assert(btl_peer_up(peer, 1));
     ck_assert_int_eq(wire.returns, 1);
-    btl_set_keeper(NULL);
-    stop();
+    stop_beside();
 }
 END_TEST
 
 START_TEST(what_this_process_computes_is_not_the_time_of_a_handshake)
 {
     bool others = true;
-    struct btl_peer *peer = start(true);
-    btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = &others});
-    peers.connect_us = 40;
-    btl_peer_want(peer);
+    struct btl_peer *peer = start_beside(&others);
     connect_until(3);
     wire.now_us = 90;
     connect_until(94);
     ck_assert_int_eq(peer->state, PEER_HANDSHAKE);
     ck_assert(btl_peer_up(peer, 1)); /* the answer had waited */
-    btl_set_keeper(NULL);
-    stop();
+    stop_beside();
 }
 END_TEST
 
 START_TEST(one_that_no_other_module_connects_to_has_the_whole_time_of_a_handshake)
 {
     bool others = false;
-    struct btl_peer *peer = start(true);
-    btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = &others});
-    wire.retries = true;
-    peers.connect_us = 40;
-    btl_peer_want(peer);
+    struct btl_peer *peer = start_beside(&others);
     connect_until(100);
     ck_assert_int_eq(peer->state, PEER_HANDSHAKE);
     connect_until(120);
     ck_assert_int_eq(peer->state, PEER_BROKEN);
     ck_assert_int_eq(wire.reports, 1);
-    btl_set_keeper(NULL);
-    stop();
+    stop_beside();
 }
 END_TEST
 
