@@ -74,9 +74,16 @@ static void show_nodes(FILE *out, const struct job_plan *plan)
 static void show_map(FILE *out, const struct job_plan *plan, const struct run_request *request,
                      const uint32_t *first, const uint32_t *next)
 {
-    fprintf(out, "Map: %u rank%s on %u node%s\n", plan->rank_count,
-            plan->rank_count == 1 ? "" : "s", plan->node_count, plan->node_count == 1 ? "" : "s");
+    uint32_t used = 0;
     for (uint32_t node = 0; node < plan->node_count; node++) {
+        used += first[node] < plan->rank_count;
+    }
+    fprintf(out, "Map: %u rank%s on %u node%s\n", plan->rank_count,
+            plan->rank_count == 1 ? "" : "s", used, used == 1 ? "" : "s");
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        if (first[node] == plan->rank_count) {
+            continue;
+        }
         fprintf(out, "    %s:\n", plan->nodes[node].name);
         for (uint32_t rank = first[node]; rank < plan->rank_count; rank = next[rank]) {
             uint32_t app = plan->app_of[rank];

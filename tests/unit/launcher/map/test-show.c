@@ -63,6 +63,16 @@ START_TEST(test_nodes_and_the_map)
 }
 END_TEST
 
+START_TEST(test_the_map_has_only_nodes_with_ranks)
+{
+    begin(DISPLAY_MAP, false);
+    plan.rank_count = 1;
+    end_with("Map: 1 rank on 1 node\n"
+             "    beta:\n"
+             "        rank 0: local rank 0, program 0, first\n");
+}
+END_TEST
+
 START_TEST(test_bindings_have_pictures)
 {
     begin(DISPLAY_BIND, false);
