@@ -44,6 +44,12 @@ static int find_allocation(struct hnp *hnp, char *reason, size_t reason_size)
                  "SLURM_JOB_NODELIST are not set");
         return ORTE_ERR_NOT_FOUND;
     }
+    if (hnp->allocation.sign && !request->hosts.count && !request->hostfile.count) {
+        hnp_tell(hnp,
+                 "warning: %s is set, but %s, which would name the job's nodes, is not: only "
+                 "this one is used",
+                 hnp->allocation.sign, hnp->allocation.missing);
+    }
     return status;
 }
 

@@ -342,11 +342,12 @@ static int is_elsewhere(const struct job_plan *from, const char *name, const str
 {
     char meant[320], owner[PATH_MAX + 32];
     bool allocated = origin->allocation && !is_dvm(origin);
+    bool slurm = allocated && allocation_is_slurm(origin->allocation);
     job_plan_suggest(from, name, meant, sizeof(meant));
     print_origin(origin, owner, sizeof(owner));
     return reason_set(ORTE_ERR_NOT_FOUND, reason, reason_size, "host %s is not in %s%s%s%s", name,
                       allocated ? "the allocation of " : "", owner, meant,
-                      allocated ? "; with --mca plm rsh hosts need not be" : "");
+                      slurm ? "; with --mca plm rsh hosts need not be" : "");
 }
 
 static int has_too_few(const struct map_node *given, const char *name, uint32_t slots,

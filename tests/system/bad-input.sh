@@ -284,13 +284,13 @@ in_variable()
     shift 2
     run_limited 5 env "$variable" "$keelrun" --dry-run true
     is "$variable: exit code" 125 "$code"
-    is "$variable: the reason" "keelrun: $variable: $reason" "$(cat "$work/err")"
+    is "$variable: the reason" "keelrun: $variable:$reason" "$(cat "$work/err")"
 }
-in_variable PBS_NODEFILE=/nowhere "/nowhere: No such file or directory"
+in_variable PBS_NODEFILE=/nowhere " No such file or directory"
 printf 'n1 2 q U\nn2 x q U\n' >"$work/nodes"
-in_variable PE_HOSTFILE="$work/nodes" "line 2: host n2: a number of slots from 1 to 1048576 is needed, not x"
-in_variable LSB_MCPU_HOSTS='n1 2 n2' "host n2: a number of slots from 1 to 1048576 is needed, not nothing"
-in_variable LSB_HOSTS='n1 n2[' "'n2[': character 4: there is no ']'"
+in_variable PE_HOSTFILE="$work/nodes" "2: host n2: a number of slots from 1 to 1048576 is needed, not x"
+in_variable LSB_MCPU_HOSTS='n1 2 n2' " host n2: a number of slots from 1 to 1048576 is needed, not nothing"
+in_variable LSB_HOSTS='n1 n2[' " 'n2[': character 4: there is no ']'"
 run_limited 5 env KEEL_MCA_bind_to=coer "$keelrun" --dry-run true
 like "a default that makes no sense: the parameter, and what is nearest" "$work/err" \
     "^keelrun: the parameter bind_to: 'coer': none, .* or socket is needed; the nearest is core\$"

@@ -143,8 +143,7 @@ in_job()
     refused 125 "$title: more ranks" "4 ranks are more than the 3 slots that were given; --oversubscribe allows it" -n 4
     printf 'n1\nn3\n' >some
     refused 125 "$title: a hostfile of others" \
-        "host n3 is not in the allocation of ${title% *}'s job 4711; with --mca plm rsh hosts need not be" \
-        --hostfile some
+        "host n3 is not in the allocation of ${title% *}'s job 4711" --hostfile some
     refused 125 "$title: more slots than given" "host n2: 2 slots are more than the 1 that ${title% *}'s job 4711 has there; .*" \
         --host n2:2
     for name in "$@"; do unset "${name%%=*}"; done
@@ -162,8 +161,22 @@ managers()
     printf 'n1\nn2 n3\n' >nodes
     export PBS_NODEFILE=$work/nodes
     refused 125 "a line of PBS with two hosts" \
-        "PBS_NODEFILE=$work/nodes: line 2: 'n3': a line is a host, and nothing else" -n 1
+        "PBS_NODEFILE=$work/nodes:2: 'n3': a line is a host, and nothing else" -n 1
     unset PBS_NODEFILE
+    without_nodes PBS_JOBID=4711 PBS_NODEFILE
+    without_nodes LSB_AFFINITY_HOSTFILE="$work/nodes" LSB_DJOB_HOSTFILE
+    NSLOTS=2 without_nodes JOB_ID=4711 PE_HOSTFILE
+}
+
+# without_nodes NAME=VALUE MISSING: a job's variable without that of its nodes, unless the user names some.
+without_nodes()
+{
+    run_limited 20 env "$1" "$keelrun" -n 1 true
+    is "${1%%=*} alone: a warning names what is missing" \
+        "0 keelrun: warning: ${1%%=*} is set, but $2, which would name the job's nodes, is not: only this one is used" \
+        "$code $(cat "$work/err")"
+    run_limited 20 env "$1" "$keelrun" --host localhost -n 1 true
+    is "${1%%=*} alone, with --host: no warning" "0 " "$code $(cat "$work/err")"
 }
 
 # --- what is not loaded ---

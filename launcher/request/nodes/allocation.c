@@ -182,8 +182,8 @@ static int read_words(struct node_list *list, struct span text, bool numbered, c
 }
 
 /* A file's: the first word of each line, or the first two. */
-static int read_lines(struct node_list *list, struct span text, bool numbered, char *what,
-                      size_t what_size)
+static int read_lines(struct node_list *list, const char *path, struct span text, bool numbered,
+                      char *what, size_t what_size)
 {
     struct lines lines = {text, 0};
     struct span line;
@@ -200,29 +200,48 @@ static int read_lines(struct node_list *list, struct span text, bool numbered, c
         }
     }
     if (status != ORTE_SUCCESS) {
-        snprintf(what, what_size, "line %u: %s", lines.number, why);
+        snprintf(what, what_size, "%s:%u: %s", path, lines.number, why);
     }
     return status;
 }
 
-static int read_list(struct node_list *list, const struct manager *manager, const char *value,
-                     char *what, size_t what_size)
+static int read_file(struct node_list *list, const char *path, bool numbered, char *what,
+                     size_t what_size)
 {
-    bool is_file = manager->format == FORMAT_FILE || manager->format == FORMAT_FILE_SLOTS;
-    bool numbered = manager->format == FORMAT_FILE_SLOTS || manager->format == FORMAT_SLOTS;
     char *text = NULL;
-    size_t size = strlen(value);
-    int status =
-        is_file ? hostfile_load(&text, &size, value, false, what, what_size) : ORTE_SUCCESS;
+    size_t size;
+    int status = hostfile_load(&text, &size, path, false, what, what_size);
     if (status == ORTE_SUCCESS) {
-        status = is_file ? read_lines(list, (struct span){text, size}, numbered, what, what_size)
-                         : read_words(list, (struct span){value, size}, numbered, what, what_size);
+        status = read_lines(list, path, (struct span){text, size}, numbered, what, what_size);
     }
-    free(text);
     if (status == ORTE_SUCCESS && list->count == 0) {
-        snprintf(what, what_size, "there is no host in it");
+        snprintf(what, what_size, "%s: no host is in it", path);
         status = ORTE_ERR_BAD_PARAM;
     }
+    free(text);
+    return status;
+}
+
+/* Errors name the variable; a file's, its path and line. */
+static int read_list(struct node_list *list, const struct manager *manager,
+                     const struct variable *nodes, char *reason, size_t reason_size)
+{
+    bool numbered = manager->format == FORMAT_FILE_SLOTS || manager->format == FORMAT_SLOTS;
+    char what[512] = "out of memory";
+    int status;
+    if (manager->format == FORMAT_FILE || manager->format == FORMAT_FILE_SLOTS) {
+        status = read_file(list, nodes->value, numbered, what, sizeof(what));
+        snprintf(reason, reason_size, "%s=%s", nodes->name, what);
+        reason_printable(reason);
+        return status;
+    }
+    struct span words = {nodes->value, strlen(nodes->value)};
+    status = read_words(list, words, numbered, what, sizeof(what));
+    if (status == ORTE_SUCCESS && list->count == 0) {
+        snprintf(what, sizeof(what), "there is no host in it");
+        status = ORTE_ERR_BAD_PARAM;
+    }
+    (void) wrong(nodes, what, reason, reason_size);
     return status;
 }
 
@@ -233,14 +252,12 @@ static int read_other(struct allocation *allocation, char *reason, size_t reason
         struct variable nodes = either(managers[i].nodes, NULL),
                         job = either(managers[i].job, NULL);
         struct node_list list = {0};
-        char what[512] = "out of memory";
         if (!nodes.value) {
             continue;
         }
-        int status = read_list(&list, &managers[i], nodes.value, what, sizeof(what));
+        int status = read_list(&list, &managers[i], &nodes, reason, reason_size);
         if (status != ORTE_SUCCESS) {
             node_list_fini(&list);
-            (void) wrong(&nodes, what, reason, reason_size);
             return status;
         }
         allocation->manager = managers[i].name;
@@ -256,6 +273,28 @@ static int read_other(struct allocation *allocation, char *reason, size_t reason
     return ORTE_SUCCESS;
 }
 
+/* What says that a manager's job of several nodes runs, where nothing says on which. An SGE job
+ * without PE_HOSTFILE may have one slot. */
+static void find_sign(struct allocation *allocation)
+{
+    static const struct {
+        const char *sign, *missing, *slots;
+    } signs[] = {
+        {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", NULL},
+        {"PBS_JOBID", "PBS_NODEFILE", NULL},
+        {"LSB_JOBID", "LSB_DJOB_HOSTFILE", NULL},
+        {"LSB_AFFINITY_HOSTFILE", "LSB_DJOB_HOSTFILE", NULL},
+        {"JOB_ID", "PE_HOSTFILE", "NSLOTS"},
+    };
+    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs) && !allocation->sign; i++) {
+        const char *slots = signs[i].slots ? either(signs[i].slots, NULL).value : "several";
+        if (either(signs[i].sign, NULL).value && slots && strcmp(slots, "1") != 0) {
+            allocation->sign = signs[i].sign;
+            allocation->missing = signs[i].missing;
+        }
+    }
+}
+
 int allocation_find(struct allocation *out, char *reason, size_t reason_size)
 {
     struct allocation read = {0};
@@ -267,6 +306,9 @@ int allocation_find(struct allocation *out, char *reason, size_t reason_size)
     if (status != ORTE_SUCCESS) {
         allocation_fini(&read);
         return status;
+    }
+    if (read.count == 0) {
+        find_sign(&read);
     }
     *out = read;
     return ORTE_SUCCESS;

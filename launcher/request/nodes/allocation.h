@@ -10,11 +10,13 @@
 #define ALLOCATION_DVM "keel-dvm" /* the manager of nodes of a standing DVM */
 
 struct allocation {
-    const char *manager;        /* "Slurm", "PBS", "LSF", "SGE" or a DVM; NULL: no allocation */
-    char *job;                  /* owned: its name for the job, Slurm's in digits; a DVM's URI file */
+    const char *manager; /* "Slurm", "PBS", "LSF", "SGE" or a DVM; NULL: no allocation */
+    char *job;           /* owned: its name for the job, Slurm's in digits; a DVM's URI file */
     struct node_request *nodes; /* owned; each has slots */
     size_t count;
     char *here; /* owned: this machine's name among them, if Slurm says it; NULL: it does not */
+    const char *sign, *missing; /* no allocation, but this variable is one of a manager's job, whose
+                                 * nodes that one would name; NULL: none is set */
 };
 
 /* Reads the environment. No allocation is no error: all is empty then. ORTE_ERR_BAD_PARAM: a

@@ -224,8 +224,9 @@ START_TEST(test_their_errors_name_the_variable)
         {"LSB_HOSTS", "  ", "LSB_HOSTS=  : there is no host in it"},
         {"LSB_HOSTS", "n1 -x", "LSB_HOSTS=n1 -x: '-x': NAME or NAME:SLOTS is needed"},
         {"LSB_HOSTS", "a\033[31m", "LSB_HOSTS=a?[31m: 'a?[31m': "},
-        {"PBS_NODEFILE", "/nonexistent/f", "PBS_NODEFILE=/nonexistent/f: /nonexistent/f: No such"},
-        {"PE_HOSTFILE", "/tmp", "PE_HOSTFILE=/tmp: /tmp: not a regular file"},
+        {"PBS_NODEFILE", "/nonexistent/f", "PBS_NODEFILE=/nonexistent/f: No such file"},
+        {"PBS_NODEFILE", "/dev/null", "PBS_NODEFILE=/dev/null: "},
+        {"PE_HOSTFILE", "/tmp", "PE_HOSTFILE=/tmp: not a regular file"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         ck_assert_int_ne(find_hosts(cases[i].name, cases[i].value), ORTE_SUCCESS);
@@ -233,11 +234,38 @@ START_TEST(test_their_errors_name_the_variable)
     }
     write_nodes("n1 2\nn2\n");
     ck_assert_int_ne(find_hosts("PE_HOSTFILE", "nodes-of-test-allocation"), ORTE_SUCCESS);
-    ck_assert_msg(strstr(reason, "line 2: host n2: a number of slots") != NULL, "%s", reason);
+    ck_assert_msg(strstr(reason, "test-allocation:2: host n2: a number of slots") != NULL, "%s",
+                  reason);
     write_nodes("n1\nn1\n-x\n");
     ck_assert_int_ne(find_hosts("PBS_NODEFILE", "nodes-of-test-allocation"), ORTE_SUCCESS);
-    ck_assert_msg(strstr(reason, "test-allocation: line 3: '-x': ") != NULL, "%s", reason);
+    ck_assert_msg(strstr(reason, "test-allocation:3: '-x': ") != NULL, "%s", reason);
     unlink("nodes-of-test-allocation");
+}
+END_TEST
+
+START_TEST(test_a_sign_of_a_job_without_nodes)
+{
+    static const struct {
+        const char *variables, *sign, *missing;
+    } cases[] = {
+        {"", NULL, NULL},
+        {"SLURM_JOB_ID=7", "SLURM_JOB_ID", "SLURM_JOB_NODELIST"},
+        {"PBS_JOBID=1", "PBS_JOBID", "PBS_NODEFILE"},
+        {"PBS_JOBID=1 PBS_NODEFILE=", "PBS_JOBID", "PBS_NODEFILE"},
+        {"PBS_JOBID= JOB_ID=9", NULL, NULL},
+        {"LSB_JOBID=3", "LSB_JOBID", "LSB_DJOB_HOSTFILE"},
+        {"LSB_AFFINITY_HOSTFILE=/f", "LSB_AFFINITY_HOSTFILE", "LSB_DJOB_HOSTFILE"},
+        {"JOB_ID=9 NSLOTS=4", "JOB_ID", "PE_HOSTFILE"},
+        {"JOB_ID=9 NSLOTS=1", NULL, NULL},
+        {"NSLOTS=4", NULL, NULL},
+        {"PBS_JOBID=1 LSB_HOSTS=n1", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        ck_assert_int_eq(find(cases[i].variables), ORTE_SUCCESS);
+        ck_assert_pstr_eq(allocation.sign, cases[i].sign);
+        ck_assert_pstr_eq(allocation.missing, cases[i].missing);
+        allocation_fini(&allocation);
+    }
 }
 END_TEST
 
