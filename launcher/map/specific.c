@@ -76,9 +76,10 @@ static bool has_no_object(struct mapping *mapping, uint32_t node)
     bool none =
         mapping->map_level != LEVEL_NODE && view && view->levels[mapping->map_level].count == 0;
     if (none) {
-        const char *level = level_name(mapping->map_level);
-        (void) mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "--map-by %s: node %s has no %s", level,
-                            mapping->plan->nodes[node].name, level);
+        char policy[POLICY_MAX];
+        placement_policy(mapping->placement, policy);
+        (void) mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "--map-by %s: node %s has no %s", policy,
+                            mapping->plan->nodes[node].name, level_name(mapping->map_level));
     }
     return none;
 }

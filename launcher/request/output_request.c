@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <launcher/request/output_request.h>
+#include <launcher/request/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,16 +138,16 @@ int output_parse_dir(struct output_request *output, const char *text, char *reas
 
 static void explain_unknown(const char *word, size_t size, char *reason, size_t reason_size)
 {
+    static const char *const names[] = {
+        "tag", "tag-detailed",           "tag-fullname", "rank",  "timestamp",
+        "raw", "merge-stderr-to-stdout", "dir=",         "file=", NULL};
     if (word_is(word, size, "xml")) {
         snprintf(reason, reason_size,
                  "'xml': there is no XML; tags mark lines for programs, and --report json tells "
                  "what becomes of the job");
         return;
     }
-    snprintf(reason, reason_size,
-             "'%.*s': tag, tag-detailed, tag-fullname, rank, timestamp, raw, "
-             "merge-stderr-to-stdout and, as the last, dir=DIR or file=NAME are known",
-             (int) size, word);
+    suggest_among(names, word, size, reason, reason_size);
 }
 
 int output_parse(struct output_request *output, const char *words, bool *merge, char *reason,

@@ -4,15 +4,15 @@
 
 #include <base/data/strings.h>
 #include <base/text/reason.h>
-#include <ctype.h>
 #include <launcher/request/nodes/nodes.h>
 #include <launcher/request/rankfile.h>
 #include <launcher/request/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-enum { WORD_MAX = 40, LIST_MAX = 320, PPR_MAX = 1 << 20, CPUS_MAX = 1 << 16 };
+enum { WORD_MAX = 40, WORDS_MAX = 16, PPR_MAX = 1 << 20, CPUS_MAX = 1 << 16 };
 
 /* --- words --- */
 
@@ -41,18 +41,18 @@ static const struct choice rank_words[] = {
     {"span", RANK_BY_SPAN}, OBJECTS(OBJECT),        {NULL, 0},
 };
 static const struct choice rank_orders[] = {
-    {"span", RANK_BY_SPAN}, {"fill", RANK_BY_FILL}, {NULL, 0}};
+    {"SPAN", RANK_BY_SPAN}, {"FILL", RANK_BY_FILL}, {NULL, 0}};
 static const struct choice bind_words[] = {{"none", OBJECT}, OBJECTS(0), {NULL, 0}};
 
 enum map_modifier { PE, SPAN, OVERSUBSCRIBE, NOOVERSUBSCRIBE, NOLOCAL, HWTCPUS, FROM_FILE };
 static const struct choice map_modifiers[] = {
-    {"pe=", PE},
-    {"span", SPAN},
-    {"oversubscribe", OVERSUBSCRIBE},
-    {"nooversubscribe", NOOVERSUBSCRIBE},
-    {"nolocal", NOLOCAL},
-    {"hwtcpus", HWTCPUS},
-    {"file=", FROM_FILE},
+    {"PE=", PE},
+    {"SPAN", SPAN},
+    {"OVERSUBSCRIBE", OVERSUBSCRIBE},
+    {"NOOVERSUBSCRIBE", NOOVERSUBSCRIBE},
+    {"NOLOCAL", NOLOCAL},
+    {"HWTCPUS", HWTCPUS},
+    {"FILE=", FROM_FILE},
     {NULL, 0},
 };
 enum bind_modifier { OVERLOAD_ALLOWED, IF_SUPPORTED };
@@ -73,8 +73,8 @@ struct reader {
     const char *rest; /* NULL: nothing is left */
     const char *word; /* the one that was read last: its text, ... */
     size_t size;
-    char lower[WORD_MAX]; /* ... as much of it as any name has, up to its '=', in small letters */
-    const char *value;    /* behind the '='; NULL: there is none */
+    char name[WORD_MAX]; /* ... as much of it as any name has, up to its '=' */
+    const char *value;   /* behind the '='; NULL: there is none */
     size_t value_size;
     char *reason;
     size_t reason_size;
@@ -88,11 +88,9 @@ static bool next_word(struct reader *reader)
     reader->word = reader->rest;
     reader->size = strcspn(reader->rest, ":,");
     const char *equals = memchr(reader->word, '=', reader->size);
-    size_t named = equals ? (size_t) (equals - reader->word) + 1 : reader->size, i = 0;
-    for (; i < named && i + 1 < sizeof(reader->lower); i++) {
-        reader->lower[i] = (char) tolower((unsigned char) reader->word[i]);
-    }
-    reader->lower[i] = '\0';
+    size_t named = equals ? (size_t) (equals - reader->word) + 1 : reader->size;
+    snprintf(reader->name, sizeof(reader->name), "%.*s",
+             (int) (named < WORD_MAX ? named : WORD_MAX - 1), reader->word);
     reader->value = equals ? equals + 1 : NULL;
     reader->value_size = equals ? reader->size - named : 0;
     reader->rest = reader->word[reader->size] ? reader->word + reader->size + 1 : NULL;
@@ -102,30 +100,21 @@ static bool next_word(struct reader *reader)
 static const struct choice *find(const struct choice *choices, const char *word)
 {
     for (; choices->word; choices++) {
-        if (strcmp(choices->word, word) == 0) {
+        if (strcasecmp(choices->word, word) == 0) {
             return choices;
         }
     }
     return NULL;
 }
 
-/* "'cor': slot, node or core is needed; the nearest is core" */
 static int unknown(const struct reader *reader, const struct choice *choices)
 {
-    char list[LIST_MAX] = "";
-    struct suggestion near = {reader->lower, strlen(reader->lower), SUGGEST_NEVER, NULL};
-    for (size_t i = 0, used = 0; choices[i].word && used < sizeof(list); i++, used = strlen(list)) {
-        suggest_look(&near, choices[i].word);
-        snprintf(list + used, sizeof(list) - used, "%s%s",
-                 i == 0                ? ""
-                 : choices[i + 1].word ? ", "
-                                       : " or ",
-                 choices[i].word);
+    const char *names[WORDS_MAX] = {NULL};
+    for (size_t i = 0; choices[i].word && i + 1 < WORDS_MAX; i++) {
+        names[i] = choices[i].word;
     }
-    return reason_set(ORTE_ERR_BAD_PARAM, reader->reason, reader->reason_size,
-                      "'%.*s': %s is needed%s%s",
-                      (int) (reader->size < WORD_MAX ? reader->size : WORD_MAX), reader->word, list,
-                      near.nearest ? "; the nearest is " : "", near.nearest ? near.nearest : "");
+    suggest_among(names, reader->word, reader->size, reader->reason, reader->reason_size);
+    return ORTE_ERR_BAD_PARAM;
 }
 
 static int read_number(const struct reader *reader, const char *text, size_t size, uint32_t max,
@@ -159,7 +148,7 @@ static int read_ppr(struct reader *reader, struct placement *placement)
                           "'ppr:%u': ppr:N:OBJECT is needed, as in %s", placement->per_object,
                           form);
     }
-    const struct choice *object = find(ppr_words, reader->lower);
+    const struct choice *object = find(ppr_words, reader->name);
     if (!object) {
         return unknown(reader, ppr_words);
     }
@@ -221,8 +210,8 @@ static int read_map_words(struct reader *reader, struct placement *placement,
 {
     int status = ORTE_SUCCESS;
     for (bool first = true; status == ORTE_SUCCESS && next_word(reader); first = false) {
-        const struct choice *policy = first ? find(map_words, reader->lower) : NULL;
-        const struct choice *modifier = find(map_modifiers, reader->lower);
+        const struct choice *policy = first ? find(map_words, reader->name) : NULL;
+        const struct choice *modifier = find(map_modifiers, reader->name);
         if (policy) {
             status = set_policy(reader, placement, policy->value);
         } else if (modifier) {
@@ -237,7 +226,7 @@ static int read_map_words(struct reader *reader, struct placement *placement,
 bool placement_names_policy(const char *words)
 {
     struct reader reader = {.rest = words};
-    return next_word(&reader) && find(map_words, reader.lower);
+    return next_word(&reader) && find(map_words, reader.name);
 }
 
 static int read_map_file(struct placement *placement, const struct map_extra *extra, char *reason,
@@ -291,14 +280,14 @@ int placement_rank_by(struct placement *placement, const char *words, char *reas
 {
     struct reader reader = {.rest = words, .reason = reason, .reason_size = reason_size};
     (void) next_word(&reader);
-    const struct choice *by = find(rank_words, reader.lower);
+    const struct choice *by = find(rank_words, reader.name);
     if (!by) {
         return unknown(&reader, rank_words);
     }
     bool object = by->value >= OBJECT;
     enum rank_by rank_by = object ? RANK_BY_OBJECT : by->value;
     if (next_word(&reader)) {
-        const struct choice *order = find(rank_orders, reader.lower);
+        const struct choice *order = find(rank_orders, reader.name);
         if (!object) {
             return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
                               "'%.40s': nothing can follow %s", reader.word, by->word);
@@ -324,8 +313,8 @@ int placement_bind_to(struct placement *placement, const char *words, char *reas
     struct reader reader = {.rest = words, .reason = reason, .reason_size = reason_size};
     struct placement read = *placement;
     for (bool first = true; next_word(&reader); first = false) {
-        const struct choice *level = first ? find(bind_words, reader.lower) : NULL;
-        const struct choice *modifier = find(bind_modifiers, reader.lower);
+        const struct choice *level = first ? find(bind_words, reader.name) : NULL;
+        const struct choice *modifier = find(bind_modifiers, reader.name);
         if (level) {
             read.bind_given = true;
             read.bind = level->value != OBJECT;
@@ -360,24 +349,23 @@ int placement_cpu_set(struct placement *placement, const char *list, char *reaso
 
 /* --- all of it together --- */
 
-/* As --map-by has it, without modifiers. */
-static void name_policy(const struct placement *placement, char name[WORD_MAX])
+void placement_policy(const struct placement *placement, char name[POLICY_MAX])
 {
     static const char *const names[] = {"slot", "node", "", "", "seq", "rankfile"};
     bool object = placement->map_by == MAP_BY_OBJECT;
     if (placement->map_by == MAP_BY_PPR) {
-        snprintf(name, WORD_MAX, "ppr:%u:%s", placement->per_object,
+        snprintf(name, POLICY_MAX, "ppr:%u:%s", placement->per_object,
                  level_name(placement->map_level));
     } else {
-        snprintf(name, WORD_MAX, "%s",
+        snprintf(name, POLICY_MAX, "%s",
                  object ? level_name(placement->map_level) : names[placement->map_by]);
     }
 }
 
 static int settle_map(const struct placement *placement, char *reason, size_t reason_size)
 {
-    char policy[WORD_MAX];
-    name_policy(placement, policy);
+    char policy[POLICY_MAX];
+    placement_policy(placement, policy);
     if (placement->span && placement->map_by != MAP_BY_OBJECT) {
         return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
                           "--map-by %s:SPAN: SPAN goes with an object, as in core:SPAN", policy);
@@ -399,8 +387,8 @@ static int settle_rank(const struct placement *placement, char *reason, size_t r
     bool object = placement->rank_by >= RANK_BY_OBJECT && placement->rank_level != LEVEL_NODE;
     bool on_object = placement->map_by == MAP_BY_OBJECT ||
                      (placement->map_by == MAP_BY_PPR && placement->map_level != LEVEL_NODE);
-    char policy[WORD_MAX];
-    name_policy(placement, policy);
+    char policy[POLICY_MAX];
+    placement_policy(placement, policy);
     if (placement->rank_by != RANK_BY_DEFAULT && placement->map_by >= MAP_BY_SEQ) {
         return reason_set(ORTE_ERR_BAD_PARAM, reason, reason_size,
                           "--rank-by: with --map-by %s the file numbers the ranks", policy);

@@ -69,6 +69,10 @@ int placement_cpu_set(struct placement *placement, const char *list, char *reaso
 int placement_settle(struct placement *placement, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 void placement_fini(struct placement *placement);
 
+enum { POLICY_MAX = 40 };
+/* As --map-by has it, without modifiers: "ppr:2:core". */
+void placement_policy(const struct placement *placement, char name[POLICY_MAX]);
+
 /* "core"; LEVEL_NODE: "node". */
 const char *level_name(unsigned level);
 

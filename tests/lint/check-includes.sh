@@ -80,7 +80,7 @@ rooms_of pml keel base ptl
 report 'every source of base/, btl/, pml/ and rml/ is in a room' "$(find base btl pml rml -maxdepth 1 -name '*.[ch]')"
 rooms_of rml keel base
 rooms_of launcher keel base
-room launcher/request/nodes keel base launcher/request/nodes
+room launcher/request/nodes keel base launcher/request/nodes launcher/request/suggest.h
 room launcher/node/explain keel base wireup launcher/shepherd launcher/node/daemon.h launcher/node/service.h \
     launcher/node/explain
 room launcher/node/orders keel base wireup launcher/request launcher/node/orders

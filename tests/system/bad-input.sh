@@ -190,11 +190,11 @@ in_file()
     answers "$reason" "$@"
 }
 policies='slot, node, hwthread, core, l1cache, l2cache, l3cache, numa, package, socket, ppr, seq or rankfile is needed'
-words='pe=, span, oversubscribe, nooversubscribe, nolocal, hwtcpus or file= is needed'
+words='PE=, SPAN, OVERSUBSCRIBE, NOOVERSUBSCRIBE, NOLOCAL, HWTCPUS or FILE= is needed'
 two=(--simulate 2x4 --simulate-topo 'package:2 core:2 pu:2')
 
 answers "--map-by 'cor': $policies; the nearest is core" --map-by cor
-answers "--map-by 'SPN': $words; the nearest is span" --map-by core:SPN
+answers "--map-by 'SPN': $words; the nearest is SPAN" --map-by core:SPN
 answers "--map-by '': $words" --map-by :::
 answers "--map-by 'PE=0': a whole number from 1 to 65536 is needed, as in PE=2" --map-by core:PE=0
 answers "--map-by '': a whole number from 1 to 1048576 is needed, as in ppr:2:package" --map-by ppr::core
@@ -213,7 +213,15 @@ answers "--bind-to 'overload-alowed': overload-allowed or if-supported is needed
 answers "--bind-to l3cache: node node0 has no l3cache; with :if-supported its ranks are not bound" \
     --bind-to l3cache "${two[@]}"
 answers "--cpu-set '3-1': numbers of processors are needed, as in 0-3,8" --cpu-set 3-1
-answers "--display 'maps': map, allocation, bind or topo is needed" --display maps
+answers "--bind-to 'overlod': overload-allowed or if-supported is needed; the nearest is overload-allowed" \
+    --bind-to core:overlod
+answers "--display 'mop': map, allocation, bind or topo is needed; the nearest is map" --display bind,mop
+answers "--output 'tga': tag, tag-detailed, tag-fullname, rank, timestamp, raw, merge-stderr-to-stdout, dir= or file= is needed; the nearest is tag" \
+    --output tga
+answers "-n 'two': a whole number from 1 to 1048576 is needed" -n two
+answers "--simulate '3': NODESxSLOTS is needed, up to 1024x16384, as in 3x2" --simulate 3
+answers "--map-by ppr:1:l3cache: node node0 has no l3cache" --map-by ppr:1:l3cache \
+    --simulate 1x4 --simulate-topo 'package:2 core:2 pu:2'
 answers "1 of 3 ranks find no 2 free processors; --bind-to :overload-allowed lets ranks share them" \
     -n 3 --map-by slot:PE=2 --simulate 1x4 --simulate-topo 'package:2 core:2 pu:2'
 answers "1 of 1 ranks find no 5 free processors" -n 1 --map-by slot:PE=5 --simulate 1x4 --simulate-topo 'core:4 pu:1'
@@ -223,7 +231,7 @@ answers "--simulate-topo 'cor:2': hwloc's description of a node is needed, as in
 answers "keelrun has no option '--gpus-per-task'; in its place: nothing: Keel does not know GPUs; a script can choose one by KEEL_LOCAL_RANK" \
     --gpus-per-task 1
 
-in_file h 'a\nb slot=4\n' "--hostfile $work/h:2: 'slot=4': slots=N or max_slots=N is needed behind a host" --hostfile "$work/h"
+in_file h 'a\nb slot=4\n' "--hostfile $work/h:2: 'slot=4': slots= or max_slots= is needed; the nearest is slots=" --hostfile "$work/h"
 in_file h 'a slots=0\n' "--hostfile $work/h:1: 'slots=0': a whole number from 1 to 1048576 is needed" --hostfile "$work/h"
 in_file h '\n# none\n' "--hostfile $work/h: no host is in it" --hostfile "$work/h"
 in_file h 'n[5-1]\n' "--hostfile $work/h:1: 'n[5-1]': character 6: the range ends before it begins" --hostfile "$work/h"

@@ -105,7 +105,7 @@ app_files()
     printf -- '-n 1 true\n-n two true\n' >app
     run_limited 20 "$keelrun" --app app
     is "a line of an --app file that makes no sense" \
-        "2 keelrun: app:2: -n two: a whole number from 1 to 1048576 is needed" "$code $(cat "$work/err")"
+        "2 keelrun: app:2: -n 'two': a whole number from 1 to 1048576 is needed" "$code $(cat "$work/err")"
 }
 
 defaults()

@@ -6,6 +6,7 @@
 #include <base/text/reason.h>
 #include <base/text/text_file.h>
 #include <launcher/request/nodes/lines.h>
+#include <launcher/request/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 static int parse_setting(struct span word, uint32_t *slots, uint32_t *slots_max, char *reason,
                          size_t reason_size)
 {
+    static const char *const names[] = {"slots=", "max_slots=", NULL};
     struct span value;
     uint32_t *number =
         span_is_named(word, "slots", &value) ? slots
@@ -21,8 +23,7 @@ static int parse_setting(struct span word, uint32_t *slots, uint32_t *slots_max,
             ? slots_max
             : NULL;
     if (!number) {
-        snprintf(reason, reason_size, "'%.*s': slots=N or max_slots=N is needed behind a host",
-                 SPAN_SHOWN(word));
+        suggest_among(names, word.at, word.size, reason, reason_size);
     } else if (*number) {
         snprintf(reason, reason_size, "'%.*s': it is there already", SPAN_SHOWN(word));
     } else if (!node_number(value.at, value.size, NODE_SLOTS_MAX, number)) {

@@ -65,7 +65,7 @@ bool apply_choice(struct parser *parser, const char *value)
 bool number_option(struct parser *parser, const char *value, uint32_t *number)
 {
     return node_number(value, strlen(value), parser->row->number, number) ||
-           parser_wrong(parser, "%s %s: a whole number from 1 to %u is needed", parser->option,
+           parser_wrong(parser, "%s '%s': a whole number from 1 to %u is needed", parser->option,
                         value, parser->row->number);
 }
 
@@ -312,5 +312,5 @@ bool apply_completion(struct parser *parser, const char *shell)
 {
     return strcmp(shell, "bash") == 0
                ? apply_print(parser, shell)
-               : parser_wrong(parser, "%s %s: bash is needed", parser->option, shell);
+               : parser_wrong(parser, "%s '%s': bash is needed", parser->option, shell);
 }

@@ -6,6 +6,7 @@
 #include <base/data/strings.h>
 #include <launcher/request/nodes/hostfile.h>
 #include <launcher/request/rankfile.h>
+#include <launcher/request/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ bool apply_simulate(struct parser *parser, const char *value)
     const char *slots = value + size + (value[size] != '\0');
     return (node_number(value, size, SIMULATED_MAX, &request->simulate_nodes) &&
             node_number(slots, strlen(slots), TOPO_CPUS_MAX, &request->simulate_slots)) ||
-           parser_wrong(parser, "%s %s: NODESxSLOTS is needed, up to %dx%d, as in 3x2",
+           parser_wrong(parser, "%s '%s': NODESxSLOTS is needed, up to %dx%d, as in 3x2",
                         parser->option, value, SIMULATED_MAX, TOPO_CPUS_MAX);
 }
 
@@ -126,16 +127,17 @@ bool apply_rankfile(struct parser *parser, const char *file)
 
 bool apply_display(struct parser *parser, const char *value)
 {
-    static const char *const names[] = {"map", "allocation", "bind", "topo"};
+    static const char *const names[] = {"map", "allocation", "bind", "topo", NULL};
     uint32_t bits = 0;
     for (const char *word = value;; word++) {
         size_t size = strcspn(word, ",:"), i = 0;
-        while (i < 4 && (strlen(names[i]) != size || strncasecmp(names[i], word, size) != 0)) {
+        while (names[i] && (strlen(names[i]) != size || strncasecmp(names[i], word, size) != 0)) {
             i++;
         }
-        if (i == 4) {
-            return parser_wrong(parser, "%s '%.*s': map, allocation, bind or topo is needed",
-                                parser->option, size < 40 ? (int) size : 40, word);
+        if (!names[i]) {
+            char why[256];
+            suggest_among(names, word, size, why, sizeof(why));
+            return parser_wrong(parser, "%s %s", parser->option, why);
         }
         bits |= 1u << i;
         word += size;

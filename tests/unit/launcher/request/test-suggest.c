@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <launcher/request/suggest.h>
+#include <stdio.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 
@@ -47,6 +48,42 @@ START_TEST(test_the_nearest_counts_the_first_of_equals_and_no_other_word)
     near = (struct suggestion){"ab", 2, SUGGEST_NEVER, NULL};
     suggest_look(&near, "xy"); /* none of its letters */
     ck_assert_ptr_null(near.nearest);
+}
+END_TEST
+
+static void assert_answer(const char *word, const char *answer)
+{
+    static const char *const names[] = {"map", "overload-allowed", "SPAN", "PE=", NULL};
+    char reason[128], expected[256];
+    snprintf(expected, sizeof(expected), "'%s': map, overload-allowed, SPAN or PE= is needed%s%s",
+             word, *answer ? "; the nearest is " : "", answer);
+    suggest_among(names, word, strlen(word), reason, sizeof(reason));
+    ck_assert_str_eq(reason, expected);
+}
+
+START_TEST(test_all_names_are_said_and_the_nearest)
+{
+    assert_answer("mop", "map");
+    assert_answer("spna", "SPAN");
+    assert_answer("pee=overload-allowed", "PE=");
+    assert_answer("over", "overload-allowed"); /* it begins so */
+    assert_answer("overlod", "overload-allowed");
+    assert_answer("oxerlod", ""); /* two letters are wrong */
+    assert_answer("ov", "");
+    assert_answer("", "");
+}
+END_TEST
+
+START_TEST(test_an_answer_is_cut)
+{
+    static const char *const names[] = {"first", "second", NULL};
+    char reason[20];
+    for (size_t size = 1; size <= sizeof(reason); size++) {
+        memset(reason, 'x', sizeof(reason));
+        suggest_among(names, "secnd", 5, reason, size);
+        ck_assert(strncmp(reason, "'secnd': first or second is needed", size - 1) == 0);
+        ck_assert_uint_eq(strlen(reason), size - 1);
+    }
 }
 END_TEST
 

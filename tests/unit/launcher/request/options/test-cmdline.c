@@ -94,7 +94,7 @@ START_TEST(test_time_limit_of_the_environment)
     run_request_fini(&request);
     setenv("MPIEXEC_TIMEOUT", "12s", 1);
     ck_assert_int_eq(parse("p"), CMDLINE_ERROR);
-    ck_assert_msg(strstr(reason, "MPIEXEC_TIMEOUT 12s: a whole number"), "%s", reason);
+    ck_assert_msg(strstr(reason, "MPIEXEC_TIMEOUT '12s': a whole number"), "%s", reason);
 }
 END_TEST
 
@@ -351,7 +351,7 @@ START_TEST(test_programs_in_a_file)
     run_request_fini(&request);
     write_file(path, "-n 1 p\n\n-n x q\n");
     ck_assert_int_eq(parse("--app programs-of-test-cmdline"), CMDLINE_ERROR);
-    ck_assert_str_eq(reason, "programs-of-test-cmdline:3: -n x: a whole number from 1 to 1048576 "
+    ck_assert_str_eq(reason, "programs-of-test-cmdline:3: -n 'x': a whole number from 1 to 1048576 "
                              "is needed");
     write_file(path, "p 'q\n\n");
     ck_assert_int_eq(parse("--app programs-of-test-cmdline"), CMDLINE_ERROR);
@@ -499,17 +499,17 @@ static const struct {
     {": p", "no program"},
     {"p : : q", "behind the ':'"},
     {"-n", "-n needs a value"},
-    {"-n 0 p", "-n 0"},
-    {"-n -1 p", "-n -1"},
-    {"-n 2x p", "-n 2x"},
-    {"-n 0x2 p", "-n 0x2"},
-    {"-n +2 p", "-n +2"},
+    {"-n 0 p", "-n '0'"},
+    {"-n -1 p", "-n '-1'"},
+    {"-n 2x p", "-n '2x'"},
+    {"-n 0x2 p", "-n '0x2'"},
+    {"-n +2 p", "-n '+2'"},
     {"-n 1048577 p", "from 1 to 1048576"},
     {"-n 99999999999999999999 p", "whole number"},
     {"-n 1000000 p : -n 1000000 q", "2000000 ranks"},
     {"--np= p", "whole number"},
-    {"--timeout 0 p", "--timeout 0"},
-    {"--timeout p", "--timeout p"},
+    {"--timeout 0 p", "--timeout '0'"},
+    {"--timeout p", "--timeout 'p'"},
     {"--mca btl", "a name and a value"},
     {"--mca a=b c p", "'a=b'"},
     {"-x =1 p", "-x '=1'"},
@@ -560,13 +560,14 @@ static const struct {
     {"--map-by=slot:SPAN p", "--map-by slot:SPAN: SPAN goes with an object"},
     {"--rank-by cord p", "--rank-by 'cord': slot, "},
     {"--rank-by core p", "--rank-by core: with --map-by slot"},
-    {"--cpus-per-proc 0 p", "--cpus-per-proc 0: a whole number"},
+    {"--cpus-per-proc 0 p", "--cpus-per-proc '0': a whole number"},
     {"--cpus-per-proc 2 --bind-to socket p", "--bind-to package: with PE=2"},
     {"--cpu-set 3-0 p", "--cpu-set '3-0': numbers of processors"},
     {"--rankfile /nonexistent/f p", "--rankfile /nonexistent/f: No such file"},
     {"--map-by rankfile p", "a file is needed"},
     {"--map-by seq p", "--map-by seq: a file of hosts is needed"},
-    {"--display mop p", "--display 'mop': map, allocation, bind or topo"},
+    {"--display mop p",
+     "--display 'mop': map, allocation, bind or topo is needed; the nearest is map"},
     {"--display map, p", "--display '': map"},
     {"--simulate-topo pu:4 p", "--simulate-topo needs --simulate"},
     {"--oversubscribe --map-by :NOOVERSUBSCRIBE p", "exclude each other"},
@@ -582,8 +583,8 @@ static const struct {
     {"--demux poll p", "no option '--demux'; in its place: nothing"},
     {"--hostfile /nonexistent/f p", "--hostfile /nonexistent/f: No such file or directory"},
     {"--default-hostfile f p", "in its place: --hostfile FILE"},
-    {"--npersocket x p", "--npersocket x: a whole number"},
-    {"-N 0 p", "-N 0: a whole number from 1 to"},
+    {"--npersocket x p", "--npersocket 'x': a whole number"},
+    {"-N 0 p", "-N '0': a whole number from 1 to"},
     {"-genvnone p", "env -i"},
     {"--label p", "-l, or --tag-output"},
     {"--verbose p", "--mca log_verbose 1"},
