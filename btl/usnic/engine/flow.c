@@ -52,7 +52,7 @@ void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
     usnic_rtt_init(&flow->rtt, now_us);
     flow->clock = (struct usnic_clock){.opened = now_us * USNIC_STAMPS_PER_US,
                                        .last = now_us * USNIC_STAMPS_PER_US};
-    flow->owed = (struct usnic_owed){0};
+    flow->owed = (struct usnic_owed){.due_us = UINT64_MAX};
     flow->heard = (struct usnic_heard){0};
     flow->assembly = (struct usnic_assembly){0};
     usnic_order_init(&flow->order, params->first_receive);

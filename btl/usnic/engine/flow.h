@@ -40,12 +40,12 @@ struct usnic_clock {
 struct usnic_owed {
     uint32_t packets; /* received since the last acknowledgement */
     size_t charge;
-    uint64_t due_us;   /* when it is, or is repeated */
+    uint64_t due_us;   /* when it is, or is repeated; UINT64_MAX: not without another packet */
     uint64_t timer_us; /* when the timer expires; 0: it does not run */
     uint32_t stamp;    /* of the packet that came last, */
     uint64_t stamp_us; /* and when it came */
     uint8_t waited;    /* as in the header */
-    uint8_t repeats;   /* so often the last acknowledgement is sent again if nothing comes */
+    uint8_t repeats;   /* acknowledgements that follow the last one even if nothing comes */
     bool has_stamp;
 };
 

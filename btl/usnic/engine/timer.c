@@ -132,13 +132,9 @@ void usnic_ack_timer_expired(struct usnic_engine *engine, struct usnic_flow *flo
     struct usnic_owed *owed = &flow->owed;
 
     owed->timer_us = 0;
-    if (owed->packets == 0 && owed->repeats == 0) {
-        return;
-    }
-    if (engine->now_us < owed->due_us) {
+    if (engine->now_us >= owed->due_us) {
+        usnic_list_in(&engine->acks, &flow->acks);
+    } else if (owed->due_us < UINT64_MAX) {
         usnic_ack_timer_start(engine, flow, owed->due_us - engine->now_us);
-        return;
     }
-    owed->repeats -= owed->packets == 0;
-    usnic_list_in(&engine->acks, &flow->acks);
 }

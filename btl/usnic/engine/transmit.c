@@ -56,11 +56,19 @@ static bool complete(struct usnic_engine *engine, struct usnic_flow *flow,
     return fit;
 }
 
-static void paid(struct usnic_flow *flow)
+/* An acknowledgement has gone, alone or with a packet. */
+static void paid(struct usnic_engine *engine, struct usnic_flow *flow)
 {
-    flow->owed.packets = 0;
-    flow->owed.charge = 0;
+    struct usnic_owed *owed = &flow->owed;
+
+    owed->packets = 0;
+    owed->charge = 0;
+    owed->due_us = UINT64_MAX;
     list_remove(&flow->acks);
+    if (owed->repeats > 0) {
+        usnic_ack_timer_start(engine, flow,
+                              USNIC_ACK_REPEAT_US << (USNIC_ACK_REPEATS - owed->repeats--));
+    }
 }
 
 static bool hand_over(struct usnic_engine *engine, struct usnic_flow *flow,
@@ -102,7 +110,7 @@ bool usnic_transmit(struct usnic_engine *engine, struct usnic_flow *flow,
         return false;
     }
     if (all) {
-        paid(flow);
+        paid(engine, flow);
     }
     engine->counts.packets_sent++;
     engine->counts.resends += segment->stamp != 0;
@@ -153,11 +161,7 @@ bool usnic_transmit_ack(struct usnic_engine *engine, struct usnic_flow *flow)
         usnic_segment_put(engine, segment);
         return false;
     }
-    paid(flow);
-    if (flow->owed.repeats > 0) {
-        usnic_ack_timer_start(engine, flow,
-                              USNIC_ACK_REPEAT_US << (USNIC_ACK_REPEATS - flow->owed.repeats));
-    }
+    paid(engine, flow);
     engine->counts.acks_sent++;
     return true;
 }

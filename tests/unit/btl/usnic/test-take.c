@@ -68,8 +68,7 @@ static void pass(uint64_t us)
     usnic_engine_progress(&engine, now_us);
 }
 
-/* A packet comes, and is acknowledged. */
-static void take(uint32_t sequence, uint32_t stamp)
+static void receive(uint32_t sequence, uint32_t stamp)
 {
     uint8_t bytes[USNIC_HEADER_BYTES + 8] = {0};
     struct usnic_packet packet = {.data = bytes, .size = sizeof(bytes)};
@@ -84,6 +83,12 @@ static void take(uint32_t sequence, uint32_t stamp)
     usnic_header_encode(bytes, &header);
     usnic_record_encode(bytes + USNIC_HEADER_BYTES, &record);
     ck_assert(!usnic_flow_received(&engine, &flow, &packet, now_us));
+}
+
+/* A packet comes, and is acknowledged. */
+static void take(uint32_t sequence, uint32_t stamp)
+{
+    receive(sequence, stamp);
     pass(2 * ACK_DELAY_US);
     ck_assert_uint_eq(said.kind, USNIC_ACK);
 }
@@ -175,6 +180,36 @@ START_TEST(a_repeat_delays_no_acknowledgement)
     check_repeat(1000);
     take(1, 3300);
     ck_assert_uint_eq(said.ack, 2);
+    end();
+}
+END_TEST
+
+/* Acknowledgements of what comes meanwhile count: a stream without losses ends without repeats. */
+START_TEST(acknowledgements_of_sound_packets_are_repeats)
+{
+    begin();
+    take(0, 1600);
+    take(0, 3200);
+    for (uint32_t i = 1; i <= 3; i++) {
+        take(i, 3200 + i * 1600);
+    }
+    pass(100000);
+    ck_assert_uint_eq(said.kind, 0);
+    end();
+}
+END_TEST
+
+/* The peer may lose a packet of mine as well as an acknowledgement. */
+START_TEST(an_acknowledgement_in_a_packet_is_repeated)
+{
+    struct usnic_message message = {.segments = NULL};
+
+    begin();
+    take(0, 1600);
+    receive(0, 3200);
+    ck_assert_int_eq(usnic_flow_send_short(&engine, &flow, &message, now_us), OPAL_SUCCESS);
+    ck_assert_uint_eq(said.kind, USNIC_PACKET);
+    check_repeat(1000);
     end();
 }
 END_TEST
