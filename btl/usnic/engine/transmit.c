@@ -190,6 +190,7 @@ static bool open_segment(struct usnic_engine *engine, struct usnic_flow *flow)
         }
         flow->open->flow = flow;
         flow->open->length = 0;
+        flow->open->bulk = engine->config.priority_bytes == 0;
     }
     return true;
 }
@@ -199,6 +200,14 @@ static uint8_t *end_of(const struct usnic_flow *flow)
     return flow->open->packet + USNIC_HEADER_BYTES + flow->open->length;
 }
 
+static void packs(struct usnic_engine *engine, struct usnic_segment *segment,
+                  const struct usnic_message *message, size_t bytes)
+{
+    segment->length = (uint16_t) (segment->length + bytes);
+    segment->bulk |= message->total > engine->config.priority_bytes;
+    engine->counts.messages_sent += message->position == message->total;
+}
+
 /* A whole message into the packet that is being filled. False: it does not fit, now or ever. */
 static bool pack_whole(struct usnic_engine *engine, struct usnic_flow *flow,
                        struct usnic_message *message)
@@ -206,9 +215,8 @@ static bool pack_whole(struct usnic_engine *engine, struct usnic_flow *flow,
     if (!usnic_pack_is_whole(message->total, room_of(flow)) || !open_segment(engine, flow)) {
         return false;
     }
-    flow->open->length = (uint16_t) (flow->open->length + usnic_pack_whole(end_of(flow), message));
     message->position = message->total;
-    engine->counts.messages_sent++;
+    packs(engine, flow->open, message, usnic_pack_whole(end_of(flow), message));
     return true;
 }
 
@@ -219,8 +227,9 @@ static bool pack_chunk(struct usnic_engine *engine, struct usnic_flow *flow,
         return false;
     }
     size_t bytes = usnic_pack_chunk(end_of(flow), room_of(flow), message);
-    flow->open->length = (uint16_t) (flow->open->length + bytes);
-    engine->counts.messages_sent += bytes > 0 && message->position == message->total;
+    if (bytes > 0) {
+        packs(engine, flow->open, message, bytes);
+    }
     return bytes > 0;
 }
 
@@ -272,20 +281,11 @@ static bool is_held(struct usnic_engine *engine, struct usnic_flow *flow)
     return true;
 }
 
-/* Too large for the priority channel. */
-static bool is_bulk(const struct usnic_engine *engine, const struct usnic_segment *segment)
-{
-    size_t most = engine->config.priority_bytes;
-
-    return most == 0 || segment->length > usnic_record_bytes(USNIC_RECORD_BYTES, most);
-}
-
 static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
 {
     struct usnic_segment *segment = flow->open;
 
     segment->charge = (uint16_t) usnic_charge(engine, usnic_segment_least(segment));
-    segment->bulk = is_bulk(engine, segment);
     flow->open = NULL;
     if (usnic_window_empty(&flow->window)) {
         flow->clock.progress_us = flow->clock.since_us = engine->now_us;

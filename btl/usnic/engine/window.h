@@ -29,7 +29,7 @@ struct usnic_segment {
     bool on_wire;       /* the wire may read it */
     bool resent, again; /* sent more than once; more than twice */
     bool probe;         /* because of a timeout */
-    bool bulk;          /* too large for the priority channel */
+    bool bulk;          /* of a message that is too large for the priority channel */
     uint8_t kind;
     uint32_t sequence;
     uint32_t number;       /* among the engine's segments */
