@@ -112,10 +112,19 @@ int param_parse_bool(const char *text, bool *value)
     return ORTE_ERR_BAD_PARAM;
 }
 
+/* "off" is as good as "no" where that is a choice. */
+static bool is_choice(const char *choice, const char *text)
+{
+    bool a, b;
+
+    return strcasecmp(text, choice) == 0 || (param_parse_bool(choice, &a) == ORTE_SUCCESS &&
+                                             param_parse_bool(text, &b) == ORTE_SUCCESS && a == b);
+}
+
 static int parse_enum(const struct param *param, const char *text, int64_t *value)
 {
     for (int i = 0; param->choices && param->choices[i]; i++) {
-        if (strcasecmp(text, param->choices[i]) == 0) {
+        if (is_choice(param->choices[i], text)) {
             *value = i;
             return ORTE_SUCCESS;
         }

@@ -44,7 +44,8 @@
     {                                                                                     \
         .name = name_, .type = PARAM_TYPE_STRING, .default_text = default_, .help = help_ \
     }
-/* choices: NULL-ended; the value is the index. */
+/* choices: NULL-ended; the value is the index. Where "yes" and "no" are among them, the other words
+ * of a bool are, too. */
 #define PARAM_ENUM(name_, default_, choices_, help_)                                           \
     {                                                                                          \
         .name = name_, .type = PARAM_TYPE_ENUM, .default_text = default_, .choices = choices_, \

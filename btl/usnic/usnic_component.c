@@ -14,7 +14,7 @@
 enum { ACTIVE_POLLS = 1024 /* after the last event, polls are cheap to have */ };
 
 static const char *const sum_choices[] = {
-    [SUM_AUTO] = "auto", [SUM_OFF] = "0", [SUM_ON] = "1", NULL};
+    [SUM_AUTO] = "auto", [SUM_OFF] = "no", [SUM_ON] = "yes", NULL};
 
 static struct {
     struct param provider, if_include, if_exclude, channels, mtu, checksum, eager_limit,
