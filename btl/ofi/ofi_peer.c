@@ -51,20 +51,6 @@ ofi_endpoint *ofi_peer_of(struct ofi_module *ofi, const struct ofi_header *heade
     return peer && btl_handshake_proves(&peer->hello, header->token) ? peer : NULL;
 }
 
-bool ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *peer, int *status)
-{
-    if (peer->life.state == PEER_UP) {
-        return true;
-    }
-    *status = OPAL_ERR_UNREACH;
-    if (ofi->fabric.ep) {
-        btl_peer_activate(&ofi->peers, &peer->life);
-        btl_peer_want(&peer->life);
-        *status = peer->life.state < PEER_FAILING ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_UNREACH;
-    }
-    return false;
-}
-
 /* ---- finding a peer ---- */
 
 /* A card that I can use. */

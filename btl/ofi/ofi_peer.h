@@ -36,9 +36,6 @@ static inline ofi_endpoint *ofi_endpoint_of(struct btl_peer *peer)
 {
     return (ofi_endpoint *) (void *) peer;
 }
-/* Whether the peer is UP, else the status of an operation: OUT_OF_RESOURCE, and it is on its way;
- * UNREACH. */
-bool ofi_endpoint_want(struct ofi_module *ofi, ofi_endpoint *peer, int *status);
 
 /* Gives the provider its address. BAD_PARAM: it is none; RESOURCE_BUSY: something is still on its
  * way to another one. */

@@ -38,7 +38,8 @@ static void handle_read(const struct ofi_module *ofi, struct ofi_rdma *rdma)
 static bool try_native(struct ofi_module *ofi, ofi_endpoint *peer, struct ofi_rdma *rdma,
                        int *status)
 {
-    if (!ofi_endpoint_want(ofi, peer, status) && *status != OPAL_ERR_OUT_OF_RESOURCE) {
+    if (!btl_peer_connected(&ofi->peers, &peer->life, status) &&
+        *status != OPAL_ERR_OUT_OF_RESOURCE) {
         return true;
     }
     handle_read(ofi, rdma);

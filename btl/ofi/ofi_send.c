@@ -224,7 +224,7 @@ int ofi_channel_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
         return status;
     }
     ofi_endpoint *peer = endpoint;
-    if (!ofi_endpoint_want(ofi, peer, &status)) {
+    if (!btl_peer_connected(&ofi->peers, &peer->life, &status)) {
         return status;
     }
     if (!ofi_send_fits(ofi, peer, total)) {

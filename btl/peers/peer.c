@@ -367,12 +367,17 @@ void btl_peer_activate_now(struct btl_peers *peers, struct btl_peer *peer)
     peer_begin(peers, peer, &entry->name, entry->proc);
 }
 
-bool btl_peer_connected(struct btl_peers *peers, struct btl_peer *peer)
+bool btl_peer_connected(struct btl_peers *peers, struct btl_peer *peer, int *status)
 {
+    if (peer->state == PEER_UP) {
+        return true;
+    }
     btl_peer_activate(peers, peer);
-    if (peer->proc && suits(peers, peer->proc)) {
+    bool wanted = peer->proc && suits(peers, peer->proc);
+    if (wanted) {
         btl_peer_want(peer);
     }
+    *status = wanted && peer->state < PEER_FAILING ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_UNREACH;
     return peer->state == PEER_UP;
 }
 

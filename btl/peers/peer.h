@@ -146,8 +146,9 @@ static inline void btl_peer_activate(struct btl_peers *peers, struct btl_peer *p
         btl_peer_activate_now(peers, peer);
     }
 }
-/* Whether it has a session; else it is wanted. Calls nothing back. */
-bool btl_peer_connected(struct btl_peers *peers, struct btl_peer *peer);
+/* Whether it has a session; else it is wanted, and *status is that of an operation on it:
+ * OUT_OF_RESOURCE, and it is on its way; UNREACH. Calls nothing back. */
+bool btl_peer_connected(struct btl_peers *peers, struct btl_peer *peer, int *status);
 /* For a peer in memory of the transport's own, which is hidden. */
 void btl_peer_init_hidden(struct btl_peers *peers, struct btl_peer *peer,
                           const orte_process_name_t *name);

@@ -33,7 +33,8 @@ bool btl_connects_elsewhere(mca_btl_base_module_t *module, const opal_proc_t *pr
 bool btl_connected(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     struct btl_peers *peers = btl_entry_peers(btl_entry(module));
-    return !peers || btl_peer_connected(peers, btl_peer_of(endpoint));
+    int status;
+    return !peers || btl_peer_connected(peers, btl_peer_of(endpoint), &status);
 }
 
 bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc)

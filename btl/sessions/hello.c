@@ -124,17 +124,26 @@ void btl_handshake_clear(struct btl_handshake *handshake)
     handshake->bye_said = handshake->bye_answered = false;
 }
 
-void btl_hello_lost(struct btl_greeter *greeter, struct btl_peer *peer)
+bool btl_hello_bye(struct btl_greeter *greeter, struct btl_peer *peer, bool in_flight)
 {
-    struct btl_handshake *handshake = handshake_of(greeter, peer);
-
-    handshake->session.proven = false; /* nobody is there to be told */
     if (peer->state == PEER_CLOSING) {
-        handshake->bye_answered = true;
-    } else if (peer->proc || greeter->ops->in_flight(peer)) {
-        btl_peer_break(peer, OPAL_ERR_UNREACH, "the session failed at its other end");
+        handshake_of(greeter, peer)->bye_answered = true;
+    } else if (in_flight) {
+        btl_peer_break(peer, OPAL_ERR_UNREACH, "the peer left");
+        return false;
     } else {
         btl_peer_left(peer);
+    }
+    return true;
+}
+
+void btl_hello_lost(struct btl_greeter *greeter, struct btl_peer *peer)
+{
+    handshake_of(greeter, peer)->session.proven = false; /* nobody is there to be told */
+    if (peer->state != PEER_CLOSING && peer->proc) {
+        btl_peer_break(peer, OPAL_ERR_UNREACH, "the session failed at its other end");
+    } else {
+        btl_hello_bye(greeter, peer, greeter->ops->in_flight(peer));
     }
 }
 

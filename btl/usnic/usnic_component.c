@@ -295,7 +295,8 @@ static int rdma(mca_btl_base_module_t *btl, usnic_endpoint *peer, const struct r
     struct usnic_module *usnic = usnic_of(btl);
     int status;
 
-    if (!usnic_endpoint_want(usnic, peer, &status) && status != OPAL_ERR_OUT_OF_RESOURCE) {
+    if (!btl_peer_connected(&usnic->peers, &peer->life, &status) &&
+        status != OPAL_ERR_OUT_OF_RESOURCE) {
         return status;
     }
     return put ? rdma_am_put(usnic->am, &peer->am, call) : rdma_am_get(usnic->am, &peer->am, call);
@@ -306,7 +307,8 @@ static int atomic(mca_btl_base_module_t *btl, usnic_endpoint *peer, const struct
     struct usnic_module *usnic = usnic_of(btl);
     int status;
 
-    if (!usnic_endpoint_want(usnic, peer, &status) && status != OPAL_ERR_OUT_OF_RESOURCE) {
+    if (!btl_peer_connected(&usnic->peers, &peer->life, &status) &&
+        status != OPAL_ERR_OUT_OF_RESOURCE) {
         return status;
     }
     return rdma_am_atomic(usnic->am, &peer->am, call);

@@ -40,20 +40,6 @@ static void peer_begin(struct btl_peer *life)
     session_clear(peer);
 }
 
-bool usnic_endpoint_want(struct usnic_module *usnic, usnic_endpoint *peer, int *status)
-{
-    if (peer->life.state == PEER_UP) {
-        return true;
-    }
-    *status = OPAL_ERR_UNREACH;
-    if (!usnic_port_is_shut(&usnic->port)) {
-        btl_peer_activate(&usnic->peers, &peer->life);
-        btl_peer_want(&peer->life);
-        *status = peer->life.state < PEER_FAILING ? OPAL_ERR_OUT_OF_RESOURCE : OPAL_ERR_UNREACH;
-    }
-    return false;
-}
-
 /* ---- finding a peer ---- */
 
 static int card_read(const struct usnic_module *usnic, struct usnic_place *place, const void *data,
@@ -200,23 +186,13 @@ void usnic_bye_received(usnic_endpoint *peer)
     list_append(&peer->usnic->leaving, &peer->leaving);
 }
 
-static void bye_take(usnic_endpoint *peer)
-{
-    if (peer->life.state == PEER_CLOSING) {
-        peer->hello.bye_answered = true;
-    } else if (usnic_peer_in_flight(peer)) {
-        btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "the peer left");
-        return;
-    } else {
-        btl_peer_left(&peer->life);
-    }
-    usnic_say_over(peer); /* without it they wait until they have asked again */
-}
-
 void usnic_byes_take(struct usnic_module *usnic)
 {
     for (struct list *link; (link = list_pop(&usnic->leaving));) {
-        bye_take(container_of(link, usnic_endpoint, leaving));
+        usnic_endpoint *peer = container_of(link, usnic_endpoint, leaving);
+        if (btl_hello_bye(&usnic->greeter, &peer->life, usnic_peer_in_flight(peer))) {
+            usnic_say_over(peer); /* without it they wait until they have asked again */
+        }
     }
 }
 

@@ -37,9 +37,6 @@ static inline usnic_endpoint *usnic_endpoint_of(struct btl_peer *peer)
 {
     return (usnic_endpoint *) (void *) peer;
 }
-/* Whether the peer is UP, else the status of an operation: OUT_OF_RESOURCE, and it is on its way;
- * UNREACH. */
-bool usnic_endpoint_want(struct usnic_module *usnic, usnic_endpoint *peer, int *status);
 int usnic_peer_locate(usnic_endpoint *peer, const struct usnic_place *place) KEEL_MUST_CHECK;
 /* A frame with its token has come. */
 static inline void usnic_peer_proved(usnic_endpoint *peer)

@@ -170,7 +170,7 @@ int usnic_channel_send(mca_btl_base_module_t *btl, usnic_endpoint *peer,
                                                      : btl->btl_max_send_size;
     int status = desc_total(descriptor, most, &total);
 
-    if (status != OPAL_SUCCESS || !usnic_endpoint_want(usnic, peer, &status)) {
+    if (status != OPAL_SUCCESS || !btl_peer_connected(&usnic->peers, &peer->life, &status)) {
         return status;
     }
     if (list_empty(&peer->outs) && total <= short_bytes(peer)) {
