@@ -8,6 +8,7 @@
 #include <base/loop/backoff.h>
 #include <base/net/sock.h>
 #include <launcher/agent/said.h>
+#include <launcher/shepherd/program.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,7 +245,7 @@ void agents_failed(struct agents *agents, uint32_t id, int error)
     struct agent *agent = find(agents, id - AGENT_ID(0));
     char why[256];
     if (agent && agent->state == AGENT_TRIES) {
-        snprintf(why, sizeof(why), "the agent cannot be started: %s", strerror(error));
+        snprintf(why, sizeof(why), "the agent cannot be started: %s", program_strerror(error));
         give_up(agent, why);
         start_queued(agents);
     }

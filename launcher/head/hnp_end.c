@@ -8,6 +8,7 @@
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <errno.h>
+#include <launcher/shepherd/program.h>
 #include <stdio.h>
 #include <string.h>
 #include <wireup/proto.h>
@@ -208,10 +209,9 @@ void hnp_end_init(struct hnp *hnp)
 
 static const char *explain_start(int error, const char *what)
 {
-    return error == ELIBACC ? "the interpreter or dynamic linker that it names is not there"
-           : error == ENOENT && !strchr(what, '/')
+    return error == ENOENT && !strchr(what, '/')
                ? "it is neither in PATH nor in the folder where it starts"
-               : strerror(error);
+               : program_strerror(error);
 }
 
 void hnp_rank_failed(struct hnp *hnp, uint32_t rank, uint8_t stage, int error, const char *what)

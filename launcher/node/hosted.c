@@ -10,6 +10,7 @@
 #include <launcher/agent/said.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/orders/hosting.h>
+#include <launcher/shepherd/program.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,7 +201,7 @@ bool hosted_failed(struct daemon *daemon, uint32_t id, int error)
         return false;
     }
     if (has_job(hosted)) {
-        snprintf(why, sizeof(why), "its daemon cannot be started: %s", strerror(error));
+        snprintf(why, sizeof(why), "its daemon cannot be started: %s", program_strerror(error));
         report_end(daemon, hosted->job, hosted->vpid, why);
     }
     destroy(hosted);

@@ -12,6 +12,7 @@
 #include <launcher/node/daemon.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <launcher/request/run_request.h>
+#include <launcher/shepherd/program.h>
 #include <launcher/shepherd/vars.h>
 #include <signal.h>
 #include <stdio.h>
@@ -124,7 +125,7 @@ static void cannot_start(struct plm *plm, const char *what, int error)
 {
     char *text = whom(plm);
     plm_fail(plm, EXIT_RUNTIME, "cannot start the %s: %s%s", text ? text : "daemons", what,
-             strerror(error));
+             program_strerror(error));
     free(text);
 }
 

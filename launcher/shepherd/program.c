@@ -124,3 +124,9 @@ int program_find(const char *name, const char *wdir, const char *folders, char *
     bool named = folders && *folders;
     return resolve(name, wdir, named ? lists : lists + 1, named ? 3 : 2, path, size);
 }
+
+const char *program_strerror(int error)
+{
+    return error == ELIBACC ? "the interpreter or dynamic linker that it names is not there"
+                            : strerror(error);
+}

@@ -12,5 +12,7 @@ int program_resolve(const char *name, char *path, size_t size) KEEL_MUST_CHECK;
  * wdir. What is relative begins at wdir. */
 int program_find(const char *name, const char *wdir, const char *folders, char *const *env,
                  char *path, size_t size) KEEL_MUST_CHECK;
+/* Why a program was not started, by the errno of its start (ELIBACC: exec.c). */
+const char *program_strerror(int error);
 
 #endif

@@ -85,6 +85,11 @@ crashes "no debugger" 136 --stack-traces --mca stack_debugger gdb-that-is-not-th
 like "no debugger: is said" "$work/err" \
     "^keelrun: no stack of 1 of 1 \(rank 0\): gdb-that-is-not-there: No such file or directory"
 is_killed "no debugger" 8
+printf '#!/no/such/interpreter\n' >"$work/orphaned"
+chmod +x "$work/orphaned"
+crashes "a debugger without an interpreter" 136 --stack-traces --mca stack_debugger "$work/orphaned" -n 1 "$crash" fpe
+like "a debugger without an interpreter: is said" "$work/err" \
+    "^keelrun: no stack of 1 of 1 \(rank 0\): the debugger is not started: the interpreter .* that it names is not there$"
 
 printf '#!/bin/sh\nexec sleep 600\n' >"$work/slow"
 chmod +x "$work/slow"

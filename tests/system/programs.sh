@@ -43,6 +43,8 @@ printf '#!/no/such/interpreter\n' >"$work/orphaned"
 chmod +x "$work/orphaned"
 exits 127 "^keelrun: cannot start $work/orphaned on node $host \(rank 0\): the interpreter .* that it names is not there$" \
     -n 1 "$work/orphaned"
+exits 125 "the agent cannot be started: the interpreter .* that it names is not there$" \
+    --mca plm_rsh_agent "$work/orphaned" --host nowhere true
 exits 127 "^keelrun: cannot start ./missing on node node1 \(rank 1\): No such file" \
     --simulate 2x1 -n 1 hostname : -n 1 ./missing
 : >"$work/plain"

@@ -142,7 +142,7 @@ static void settle(struct slot *slot, int error)
     const char *output = (const char *) slot->output.data;
     char why[256] = "";
     if (error) {
-        snprintf(why, sizeof(why), "the debugger is not started: %s", strerror(error));
+        snprintf(why, sizeof(why), "the debugger is not started: %s", program_strerror(error));
     } else if (!output || stacks_parse(&stacks, output, slot->output.size) != ORTE_SUCCESS) {
         stacks_why(why, sizeof(why), output ? output : "", slot->output.size);
         explain_refusal(slot, why, sizeof(why));
