@@ -466,7 +466,7 @@ static void end_standing(struct hnp *hnp, int signal)
     if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) {
         return;
     }
-    if (hnp->dvm.phase == DVM_STANDS) {
+    if (dvm_stands(&hnp->dvm)) {
         standing_end(hnp->standing);
     } else {
         job_signal(&hnp->job, signal);
@@ -478,7 +478,9 @@ static void tell_signal(struct hnp *hnp, int signal, const char *sender)
 {
     char text[96];
     bool ends = signal == SIGTERM || signal == SIGHUP;
-    if (ends && sender[0] && hnp->job.end.interrupts == 0) {
+    bool first = hnp->standing && dvm_stands(&hnp->dvm) ? !standing_ends(hnp->standing)
+                                                        : job_is_interruptible(&hnp->job);
+    if (ends && first && sender[0]) {
         rank_end_print_signal(signal, text, sizeof(text));
         hnp_tell(hnp, "%s from %s ends the %s", text, sender, hnp->standing ? "DVM" : "job");
     }

@@ -558,6 +558,11 @@ void standing_end(struct standing *standing)
     end_when_idle(standing);
 }
 
+bool standing_ends(const struct standing *standing)
+{
+    return standing->ending;
+}
+
 int standing_create(struct standing **out, struct hnp *hnp)
 {
     struct standing *standing = calloc(1, sizeof(*standing));

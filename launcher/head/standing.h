@@ -16,6 +16,7 @@ int standing_create(struct standing **standing, struct hnp *hnp) KEEL_MUST_CHECK
 void standing_destroy(struct standing *standing);
 /* Ends the jobs, and then the DVM; when it is called again, the DVM at once. */
 void standing_end(struct standing *standing);
+bool standing_ends(const struct standing *standing); /* has it been called? */
 
 /* Is it the daemon of a node that was not removed, and is not being added? */
 bool standing_has(const struct standing *standing, uint32_t vpid);

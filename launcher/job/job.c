@@ -344,11 +344,16 @@ void job_timer(struct job *job, enum job_timer timer, uint64_t now_us)
     }
 }
 
+bool job_is_interruptible(const struct job *job)
+{
+    return fsm_row(job->fsm, job->phase, JOB_IS_INTERRUPTED) != NULL;
+}
+
 static void interrupt(struct job *job, int signal)
 {
     if (++job->end.interrupts > 1) {
         job_take(job, JOB_IS_PRESSED);
-    } else if (fsm_row(job->fsm, job->phase, JOB_IS_INTERRUPTED)) {
+    } else if (job_is_interruptible(job)) {
         job->end.exit_code = 128 + signal;
         job->end.signal = signal;
         job->end.grace_us = job->limits.interrupt_grace_us;

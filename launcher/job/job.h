@@ -140,6 +140,8 @@ void job_unable(struct job *job, uint32_t vpid, uint32_t first, uint32_t end, co
 void job_timer(struct job *job, enum job_timer timer, uint64_t now_us);
 /* From the user. */
 void job_signal(struct job *job, int signal);
+/* Would SIGINT, SIGTERM or SIGHUP end it? Not when it ends already. */
+bool job_is_interruptible(const struct job *job);
 /* Some output is lost, for want of memory. */
 void job_output_lost(struct job *job);
 

@@ -507,6 +507,19 @@ ends()
     like "SIGTERM: why" "$work/held.2.err" 'the DVM ends'
     is "SIGTERM: the file is gone" "" "$(cat "$uri" 2>/dev/null)"
 
+    stand --simulate 2x1
+    hold 2
+    kill -STOP "$held"
+    kill -TERM "$dvm_pid"
+    ok "SIGTERM twice: is told" wait_for 20 grep -q 'ends the DVM$' "$work/dvm.err"
+    kill -TERM "$dvm_pid"
+    ok "SIGTERM twice: jobs are not waited for" wait_for 30 is_gone "$dvm_pid"
+    kill -CONT "$held"
+    wait "$held" 2>/dev/null
+    is "SIGTERM twice: its job has ended" 125 $?
+    fell "SIGTERM twice"
+    is "SIGTERM twice: is told once" 1 "$(grep -c 'ends the DVM$' "$work/dvm.err")"
+
     run_limited 20 "$dvm" --uri "$uri" --daemonize --simulate 2x1
     is "--daemonize returns when the DVM stands" 0 "$code"
     run_limited 20 "$keelrun" --dvm "$uri" true

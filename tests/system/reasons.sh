@@ -96,6 +96,20 @@ for signal in "HUP, Hangup" "TERM, Terminated"; do
     is "a signal of a process: is said, with whose it is" \
         "keelrun: signal $(kill -l "${signal%,*}") (SIG$signal) from process $$ (bash) ends the job" "$(cat "$work/err")"
 done
+start "$keelrun" -n 2 --oversubscribe --mca abort_grace_ms 600000 bash -c '
+    trap "" TERM HUP
+    if [ $KEEL_RANK = 1 ]; then
+        until [ -e "$KEEL_SESSION_DIR"/ready ]; do sleep 0.05; done
+        exit 5
+    fi
+    : >"$KEEL_SESSION_DIR"/ready
+    exec sleep 600'
+ok "a signal to a job that ends: it ends" wait_for 20 grep -q "exited with code 5" "$work/err"
+kill -HUP "$pid"
+kill -TERM "$pid"
+await 20
+is "a signal to a job that ends: exit code" 5 "$code"
+unlike "a signal to a job that ends: is not its reason" "$work/err" "ends the job"
 reason "a shell whose program was killed" 139 "exited with code 139 \(128 \+ SIGSEGV\)$" -n 1 sh -c 'exit 139'
 followed "a shell whose program was killed" ""
 
