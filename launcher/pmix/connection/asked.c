@@ -30,7 +30,7 @@ static uint32_t number_at(const uint8_t *header, size_t at)
 void asked_begin(struct asked *asked)
 {
     memset(asked->head, 0, sizeof(asked->head));
-    asked->at = 0;
+    asked->at = asked->unsent = 0;
     asked->fence_tag = asked->call_tag = 0;
     atomic_store(&asked->fences, 0);
     atomic_store(&asked->fence_open, 0);
@@ -90,7 +90,7 @@ void asked_read(struct asked *asked, const uint8_t *bytes, size_t size)
     }
 }
 
-void asked_answered(struct asked *asked, const uint8_t *header)
+static void answered(struct asked *asked, const uint8_t *header)
 {
     uint32_t tag = number_at(header, AT_TAG);
     if (tag == asked->fence_tag) {
@@ -101,6 +101,14 @@ void asked_answered(struct asked *asked, const uint8_t *header)
         asked->call_tag = 0;
         atomic_store(&asked->call, 0);
     }
+}
+
+void asked_written(struct asked *asked, const uint8_t *first, size_t size, size_t unsent)
+{
+    if (asked->unsent == 0 && size == ASKED_HEADER_BYTES) {
+        answered(asked, first);
+    }
+    asked->unsent = unsent;
 }
 
 struct asked_view asked_look(struct asked *asked)

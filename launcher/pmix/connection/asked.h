@@ -17,6 +17,7 @@ enum { ASKED_HEADER_BYTES = 16, ASKED_COMMAND_BYTES = 2 };
 struct asked {
     uint8_t head[ASKED_HEADER_BYTES + ASKED_COMMAND_BYTES]; /* of the message that arrives */
     uint64_t at;                                            /* so much of it has */
+    size_t unsent;                        /* of an answer that the socket took in part */
     uint32_t fence_tag, call_tag;         /* of what is not answered; 0: nothing */
     atomic_uint fences, fence_open, call; /* for asked_look */
     _Atomic uint64_t began_us, moved_us;
@@ -34,8 +35,9 @@ struct asked_view {
 void asked_begin(struct asked *asked);
 /* The next bytes that the client sent. */
 void asked_read(struct asked *asked, const uint8_t *bytes, size_t size);
-/* The header of an answer (ASKED_HEADER_BYTES), as libpmix sends it. */
-void asked_answered(struct asked *asked, const uint8_t *header);
+/* libpmix has written an answer, or what was left of it: its first part, and how much of all parts
+ * the socket has not taken. An answer begins with its header. */
+void asked_written(struct asked *asked, const uint8_t *first, size_t size, size_t unsent);
 struct asked_view asked_look(struct asked *asked);
 
 #endif

@@ -267,19 +267,25 @@ INTERPOSED ssize_t send(int fd, const void *buffer, size_t size, int flags)
     return answer && is_gone(sent) ? (ssize_t) size : sent;
 }
 
+static size_t size_of(const struct iovec *parts, int count)
+{
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        size += parts[i].iov_len;
+    }
+    return size;
+}
+
 INTERPOSED ssize_t writev(int fd, const struct iovec *parts, int count)
 {
-    bool answer = is_marked(fd);
-    if (answer && asked_by(fd) && count > 0 && parts[0].iov_len == ASKED_HEADER_BYTES) {
-        asked_answered(asked_by(fd), parts[0].iov_base);
-    }
     ssize_t sent = syscall(SYS_writev, fd, parts, count);
-    if (!answer || !is_gone(sent)) {
+    if (!is_marked(fd)) {
         return sent;
     }
-    sent = 0;
-    for (int i = 0; i < count; i++) {
-        sent += (ssize_t) parts[i].iov_len;
+    size_t size = size_of(parts, count);
+    sent = is_gone(sent) ? (ssize_t) size : sent;
+    if (sent > 0 && asked_by(fd)) {
+        asked_written(asked_by(fd), parts[0].iov_base, parts[0].iov_len, size - (size_t) sent);
     }
     return sent;
 }

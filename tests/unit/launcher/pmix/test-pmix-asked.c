@@ -22,9 +22,14 @@ static void hear(const char *bytes, size_t size)
 }
 #define HEAR(text) hear(text, sizeof(text) - 1)
 
+static void write_part(const char *first, size_t unsent)
+{
+    asked_written(&asked, (const uint8_t *) first, ASKED_HEADER_BYTES, unsent);
+}
+
 static void answer(const char *header)
 {
-    asked_answered(&asked, (const uint8_t *) header);
+    write_part(header, 0);
 }
 
 static void assert_doing(unsigned fences, bool in_fence, const char *call)
@@ -93,6 +98,24 @@ START_TEST(others_are_passed_over)
     assert_doing(0, false, NULL);
     HEAR(FENCE);
     assert_doing(1, true, NULL);
+}
+END_TEST
+
+/* What is left of an answer may be as long as a header, and look like one. */
+START_TEST(an_answer_that_is_sent_in_parts)
+{
+    asked_begin(&asked);
+    HEAR(FENCE GET);
+    write_part(ANSWER("\x65"), 40);
+    write_part(ANSWER("\x66"), 16);
+    write_part(ANSWER("\x68"), 0);
+    assert_doing(1, true, "PMIx_Get");
+    write_part(ANSWER("\x66"), 24); /* the next one, with what follows its header */
+    assert_doing(1, false, "PMIx_Get");
+    asked_begin(&asked);
+    HEAR(FENCE);
+    answer(ANSWER("\x66"));
+    assert_doing(1, false, NULL);
 }
 END_TEST
 
