@@ -269,16 +269,6 @@ static int add_file(const struct words *words)
     return exit_code;
 }
 
-/* By a DVM that stands; what one has left that was killed is replaced. */
-static bool is_taken(const char *uri)
-{
-    char reason[512];
-    int fd = contact_connect(uri, reason, sizeof(reason));
-    bool taken = fd >= 0;
-    fd_close(&fd);
-    return taken;
-}
-
 static int run(struct shepherd *shepherd, const struct words *words, int *waiter)
 {
     struct run_request request;
@@ -292,9 +282,8 @@ static int run(struct shepherd *shepherd, const struct words *words, int *waiter
     log_open();
     mca_check_given();
     int exit_code = EXIT_USAGE;
-    if (is_taken(words->uri)) {
-        exit_code = run_complain(EXIT_RUNTIME, words->uri,
-                                 "the DVM that wrote it stands (keel-dvm --stop ends it)");
+    if (!contact_is_free(words->uri, reason, sizeof(reason))) {
+        exit_code = run_complain(EXIT_RUNTIME, reason, NULL);
         shepherd_end(shepherd);
     } else if (fault_open(reason, sizeof(reason)) == ORTE_SUCCESS) {
         exit_code = run_until_end(shepherd, &request, stands, waiter);

@@ -3,9 +3,10 @@
 
 #include <launcher/head/hnp.h>
 
-#include <base/settings/log.h>
+#include <base/host/hostname.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <launcher/standing/contact.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,9 @@
 #include <wireup/proto.h>
 
 /* The file gets its name when it is whole. This replaces an older one of the name, which must not
- * be a link or a device, such as /dev/stdout. */
-static int write_file(const char *path, const char *contact, char *reason, size_t reason_size)
+ * be a link or a device, such as /dev/stdout. host: "", or a second line. */
+static int write_file(const char *path, const char *contact, const char *host, char *reason,
+                      size_t reason_size)
 {
     struct stat old;
     if (lstat(path, &old) == 0 && !S_ISREG(old.st_mode)) {
@@ -30,7 +32,7 @@ static int write_file(const char *path, const char *contact, char *reason, size_
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     int fd = open(work, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool written = fd >= 0 && dprintf(fd, "%s\n", contact) > 0;
+    bool written = fd >= 0 && dprintf(fd, "%s\n%s", contact, host) > 0;
     if (fd >= 0) {
         written = close(fd) == 0 && written;
     }
@@ -55,7 +57,15 @@ int hnp_report_uri(struct hnp *hnp, char *reason, size_t reason_size)
                      proto_new(FRONT_PLAIN, "cs", (uint8_t) (file[0] == '-' ? 1 : 2), contact));
         return ORTE_SUCCESS;
     }
-    int status = write_file(file, contact, reason, reason_size);
+    char host[256] = "";
+    if (hnp->standing && !contact_is_free(file, reason, reason_size)) {
+        return ORTE_ERR_FILE_WRITE_FAILURE;
+    }
+    if (hnp->standing) {
+        host_name(host, sizeof(host) - 1);
+        strcat(host, "\n");
+    }
+    int status = write_file(file, contact, host, reason, reason_size);
     hnp->uri_written = status == ORTE_SUCCESS;
     return status;
 }

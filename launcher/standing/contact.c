@@ -2,7 +2,9 @@
 
 #include <launcher/standing/contact.h>
 
+#include <base/host/hostname.h>
 #include <base/net/sock.h>
+#include <base/text/reason.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/standing/talk.h>
@@ -55,12 +57,49 @@ static int open_own(const char *file, char *reason, size_t reason_size)
     return -1;
 }
 
-static bool read_socket(int fd, char *path, size_t size)
+bool contact_host(const char *text, char *host, size_t size)
 {
-    char text[CONTACT_MAX + 1];
+    const char *line = strchr(text, '\n');
+    size_t length = line ? strcspn(line + 1, "\n") : 0;
+    if (length == 0 || length >= size) {
+        return false;
+    }
+    snprintf(host, size, "%.*s", (int) length, line + 1);
+    reason_printable(host);
+    return true;
+}
+
+/* Who has written a URI file. */
+struct writer {
+    struct sock_addr addr;
+    char host[256];
+};
+
+/* False: reason says why not. */
+static bool read_writer(struct writer *writer, const char *file, char *reason, size_t reason_size)
+{
+    char text[CONTACT_MAX + 1], path[sizeof(((struct sockaddr_un *) NULL)->sun_path)];
+    int fd = open_own(file, reason, reason_size);
+    if (fd < 0) {
+        return false;
+    }
     ssize_t got = read(fd, text, CONTACT_MAX);
+    close(fd);
     text[got > 0 ? got : 0] = '\0';
-    return contact_socket(text, path, size);
+    bool found = contact_socket(text, path, sizeof(path)) &&
+                 contact_host(text, writer->host, sizeof(writer->host)) &&
+                 sock_addr_unix(&writer->addr, path) == 0;
+    if (!found) {
+        snprintf(reason, reason_size, "%s: not a file of keel-dvm", file);
+    }
+    return found;
+}
+
+static bool is_here(const struct writer *writer)
+{
+    char own[256];
+    host_name(own, sizeof(own));
+    return host_same(writer->host, own);
 }
 
 /* The kernel says whose the other end is. */
@@ -79,23 +118,44 @@ static int connect_own(const struct sock_addr *addr)
 
 int contact_connect(const char *file, char *reason, size_t reason_size)
 {
-    char path[sizeof(((struct sockaddr_un *) NULL)->sun_path)];
-    struct sock_addr addr;
-    int fd = open_own(file, reason, reason_size);
-    if (fd < 0) {
+    struct writer writer;
+    if (!read_writer(&writer, file, reason, reason_size)) {
         return -1;
     }
-    bool found = read_socket(fd, path, sizeof(path));
-    close(fd);
-    if (!found || sock_addr_unix(&addr, path) != 0) {
-        snprintf(reason, reason_size, "%s: not a file of keel-dvm", file);
-        return -1;
+    int connected = connect_own(&writer.addr);
+    if (connected >= 0) {
+        return connected;
     }
-    int connected = connect_own(&addr);
-    if (connected < 0) {
-        snprintf(reason, reason_size, "the DVM that wrote %s is gone, or is on another host (%s)",
-                 file, strerror(-connected));
-        return -1;
+    if (is_here(&writer)) {
+        snprintf(reason, reason_size, "the DVM that wrote %s is gone (%s)", file,
+                 strerror(-connected));
+    } else {
+        snprintf(reason, reason_size, "the DVM that wrote %s is on host %s", file, writer.host);
     }
-    return connected;
+    return -1;
+}
+
+bool contact_is_free(const char *file, char *reason, size_t reason_size)
+{
+    struct stat old;
+    struct writer writer;
+    if (lstat(file, &old) != 0 ? errno == ENOENT : S_ISREG(old.st_mode) && old.st_size == 0) {
+        return true;
+    }
+    if (!read_writer(&writer, file, reason, reason_size)) {
+        return false;
+    }
+    int connected = connect_own(&writer.addr);
+    bool gone = connected == -ENOENT || connected == -ECONNREFUSED;
+    fd_close(&connected);
+    if (!gone) {
+        snprintf(reason, reason_size, "%s: the DVM that wrote it stands (keel-dvm --stop ends it)",
+                 file);
+    } else if (!is_here(&writer)) {
+        snprintf(reason, reason_size,
+                 "%s: whether the DVM that wrote it stands is known on host %s alone: end it there "
+                 "(keel-dvm --stop), or remove the file when it is gone",
+                 file, writer.host);
+    }
+    return gone && is_here(&writer);
 }

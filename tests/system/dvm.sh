@@ -242,6 +242,17 @@ interrupted_wait()
 
 # --- what disturbs nobody ---
 
+# kept FILE WHY: a file that no new DVM takes for its own
+kept()
+{
+    local before
+    before=$(cat "$work/$1")
+    run_limited 20 "$dvm" --uri "$work/$1" --simulate 2x1
+    is "$1 is not replaced: exit code" 125 "$code"
+    like "$1 is not replaced: why" "$work/err" "^keel-dvm: $2"
+    is "$1 is not replaced: it is as it was" "$before" "$(cat "$work/$1")"
+}
+
 bad_input()
 {
     if find_another_user; then
@@ -260,10 +271,16 @@ bad_input()
     run_limited 20 "$keelrun" --dvm "$work/none" true
     is "no file: exit code" 125 "$code"
     like "no file: why" "$work/err" "none: No such file"
-    echo "1.0;unix://$sessions/x/0/oob" >"$work/stale"
+    printf '%s\n' "1.0;unix://$sessions/x/0/oob" "$(hostname)" >"$work/stale"
     run_limited 20 "$keelrun" --dvm "$work/stale" true
-    like "a file of a DVM that has ended" "$work/err" '^keelrun: the DVM that wrote .*/stale is gone, or is on another host'
-    python3 - "$(sed 's/.*unix:..\([^;]*\)oob.*/\1dvm/' "$uri")" <<'EOF'
+    like "a file of a DVM that has ended" "$work/err" '^keelrun: the DVM that wrote .*/stale is gone \('
+    printf '%s\n' "1.0;unix://$sessions/x/0/oob" elsewhere >"$work/far"
+    run_limited 20 "$keelrun" --dvm "$work/far" true
+    like "a file of a DVM elsewhere" "$work/err" '^keelrun: the DVM that wrote .*/far is on host elsewhere$'
+    kept far '.*/far: whether the DVM that wrote it stands is known on host elsewhere alone: .*or remove the file'
+    echo notes >"$work/notes"
+    kept notes '.*/notes: not a file of keel-dvm$'
+    python3 - "$(sed -n 's/.*unix:..\([^;]*\)oob.*/\1dvm/p' "$uri")" <<'EOF'
 import os, socket, struct, sys
 def talk(data):
     one = socket.socket(socket.AF_UNIX)
@@ -431,7 +448,7 @@ END
     ok "the file of the one that was killed is there" test -s "$uri"
     run_limited 20 "$keelrun" --dvm "$uri" true
     is "a DVM that was killed: exit code" 125 "$code"
-    like "a DVM that was killed: why" "$work/err" "^keelrun: the DVM that wrote $uri is gone, or is on another host"
+    like "a DVM that was killed: why" "$work/err" "^keelrun: the DVM that wrote $uri is gone \("
     stand --mca plm_rsh_agent "$work/agent" --host one --mca plm_start_timeout_s $((4 * slow))
     run_limited 20 "$dvm" --uri "$uri" --simulate 2x1
     is "the file of a DVM that stands is not replaced: exit code" 125 "$code"
