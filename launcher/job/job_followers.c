@@ -21,21 +21,23 @@ static bool is_follower(const struct job *job, uint32_t rank, enum rank_after_en
     return rank != job->end.culprit && job->ended[rank] && job->ranks[rank].place == place;
 }
 
-/* Those that are flagged, if any; what, as it is said of one, goes on behind their list. */
-static void put(struct followers *followers, const char *what)
+static uint32_t count_flags(const struct followers *followers)
 {
-    char list[400];
-    size_t used = strlen(followers->line);
     uint32_t count = 0;
     for (uint32_t rank = 0; rank < followers->job->rank_count; rank++) {
         count += followers->flags[rank];
     }
-    bool were = count > 1 && strncmp(what, "was ", 4) == 0;
-    if (count > 0) {
-        (void) rank_list_print(list, sizeof(list), followers->flags, followers->job->rank_count);
-        snprintf(followers->line + used, sizeof(followers->line) - used, "%s%s %s%s",
-                 used ? "; " : "", list, were ? "were " : "", were ? what + 4 : what);
-    }
+    return count;
+}
+
+/* Those that are flagged; there is one. */
+static void put(struct followers *followers, const char *what)
+{
+    char list[400];
+    size_t used = strlen(followers->line);
+    (void) rank_list_print(list, sizeof(list), followers->flags, followers->job->rank_count);
+    snprintf(followers->line + used, sizeof(followers->line) - used, "%s%s %s", used ? "; " : "",
+             list, what);
 }
 
 static void put_by_keelrun(struct followers *followers)
@@ -43,7 +45,10 @@ static void put_by_keelrun(struct followers *followers)
     for (uint32_t rank = 0; rank < followers->job->rank_count; rank++) {
         followers->flags[rank] = is_follower(followers->job, rank, PLACE_BY_KEELRUN);
     }
-    put(followers, "was ended by keelrun");
+    uint32_t count = count_flags(followers);
+    if (count > 0) {
+        put(followers, count == 1 ? "was ended by keelrun" : "were ended by keelrun");
+    }
 }
 
 /* All that ended in the same way as this one. */
@@ -60,7 +65,7 @@ static void put_alike(struct followers *followers, uint32_t first)
             job->ranks[rank].place = PLACE_TOLD;
         }
     }
-    rank_end_print(&end, text, sizeof(text));
+    rank_end_print(&end, count_flags(followers), text, sizeof(text));
     put(followers, text);
     followers->own_ends++;
 }

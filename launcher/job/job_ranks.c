@@ -59,7 +59,7 @@ static void judge(struct job *job, uint32_t rank, const struct rank_end *end)
     char text[1024];
     int code = rank_end_code(end);
     if (code != 0) {
-        rank_end_print(end, text, sizeof(text));
+        rank_end_print(end, 1, text, sizeof(text));
         fail_by(job, rank, OF_RANK, code, "%s", text);
     } else if (!end->joined && job->joining.stranger == JOB_ALL) {
         job->joining.stranger = rank;

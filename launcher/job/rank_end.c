@@ -32,13 +32,13 @@ static void print_more(const struct rank_end *end, char *text, size_t size)
              dumped ? end->core : "");
 }
 
-void rank_end_print(const struct rank_end *end, char *text, size_t size)
+void rank_end_print(const struct rank_end *end, uint32_t count, char *text, size_t size)
 {
     char signal[96], more[768];
     print_more(end, more, sizeof(more));
     if (WIFSIGNALED(end->wait_status)) {
         rank_end_print_signal(WTERMSIG(end->wait_status), signal, sizeof(signal));
-        snprintf(text, size, "was killed by %s%s", signal, more);
+        snprintf(text, size, "%s killed by %s%s", count == 1 ? "was" : "were", signal, more);
     } else if (WEXITSTATUS(end->wait_status) != 0) {
         int code = WEXITSTATUS(end->wait_status);
         const char *name = code > 128 ? sigabbrev_np(code - 128) : NULL;

@@ -20,7 +20,7 @@ struct rank_end {
 int rank_end_code(const struct rank_end *end);
 /* "signal 11 (SIGSEGV, Segmentation fault)"; real-time signals have no name of their own. */
 void rank_end_print_signal(int signal, char *text, size_t size);
-/* "was killed by signal 9 (SIGKILL, Killed) in fence 7"; of one that has failed. */
-void rank_end_print(const struct rank_end *end, char *text, size_t size);
+/* "was killed by signal 9 (SIGKILL, Killed) in fence 7"; of one that has failed, or of count. */
+void rank_end_print(const struct rank_end *end, uint32_t count, char *text, size_t size);
 
 #endif

@@ -12,7 +12,7 @@ static void assert_end(const struct rank_end *end, int code, const char *expecte
 {
     char text[512];
     ck_assert_int_eq(rank_end_code(end), code);
-    rank_end_print(end, text, sizeof(text));
+    rank_end_print(end, 1, text, sizeof(text));
     ck_assert_str_eq(text, expected);
 }
 
@@ -34,6 +34,15 @@ START_TEST(misses_a_call)
 }
 END_TEST
 
+START_TEST(several_are_killed)
+{
+    const struct rank_end end = {.wait_status = SIGKILL, .missing = "", .call = "", .core = ""};
+    char text[512];
+    rank_end_print(&end, 2, text, sizeof(text));
+    ck_assert_str_eq(text, "were killed by signal 9 (SIGKILL, Killed)");
+}
+END_TEST
+
 START_TEST(is_killed)
 {
     struct rank_end end = {
@@ -52,7 +61,9 @@ START_TEST(want_of_memory)
 {
     struct rank_end end = {.wait_status = 137 << 8, .missing = "", .call = "", .core = ""};
     end.oom_kill = 1;
-    assert_end(&end, 137, "exited with code 137 (128 + SIGKILL) while the cgroup counted an out-of-memory kill");
+    assert_end(
+        &end, 137,
+        "exited with code 137 (128 + SIGKILL) while the cgroup counted an out-of-memory kill");
     end.wait_status = SIGKILL;
     assert_end(&end, 137,
                "was killed by signal 9 (SIGKILL, Killed) while the cgroup counted an out-of-memory "
