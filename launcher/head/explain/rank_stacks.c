@@ -2,8 +2,8 @@
 
 #include <launcher/head/explain/rank_stacks.h>
 
+#include <base/text/reason.h>
 #include <launcher/job/rank_list.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,15 +101,6 @@ static int add_rank(struct shared *shared, uint32_t rank)
     return ORTE_SUCCESS;
 }
 
-static char *copy_clean(const char *text, size_t max)
-{
-    char *copy = strndup(text, max);
-    for (char *at = copy; copy && *at; at++) {
-        *at = ((unsigned char) *at < ' ' && *at != '\n') || *at == 0x7f ? '?' : *at;
-    }
-    return copy;
-}
-
 /* Takes the text. */
 static int add(struct rank_stacks *stacks, uint32_t rank, enum kind kind, char *text)
 {
@@ -137,7 +128,7 @@ int rank_stacks_tell(struct rank_stacks *stacks, uint32_t rank, bool main, const
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     stacks->told[rank]++;
-    return add(stacks, rank, main ? KIND_MAIN : KIND_OTHER, copy_clean(frames, STACK_BYTES_MAX));
+    return add(stacks, rank, main ? KIND_MAIN : KIND_OTHER, strdup(frames));
 }
 
 int rank_stacks_fail(struct rank_stacks *stacks, uint32_t rank, const char *why)
@@ -146,7 +137,7 @@ int rank_stacks_fail(struct rank_stacks *stacks, uint32_t rank, const char *why)
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     stacks->told[rank]++;
-    return add(stacks, rank, KIND_NONE, copy_clean(why, RANK_STACKS_WHY_BYTES - 1));
+    return add(stacks, rank, KIND_NONE, strndup(why, RANK_STACKS_WHY_BYTES - 1));
 }
 
 /* --- text --- */
@@ -169,6 +160,13 @@ static int by_kind_and_size(const void *a, const void *b)
     return *left < *right ? -1 : 1;
 }
 
+/* The line may be a daemon's. */
+static void say_printable(char *line, rank_states_say *say, void *arg)
+{
+    reason_printable(line);
+    say(arg, line);
+}
+
 static void print_title(const struct shared *shared, uint32_t count, uint32_t of, const char *list,
                         const char *verb, rank_states_say *say, void *arg)
 {
@@ -183,7 +181,7 @@ static void print_title(const struct shared *shared, uint32_t count, uint32_t of
         snprintf(line, sizeof(line), "no stack of %u of %u (%s): %.*s", count, of, list,
                  (int) strcspn(shared->text, "\n"), shared->text);
     }
-    say(arg, line);
+    say_printable(line, say, arg);
 }
 
 static void print_frames(const char *frames, rank_states_say *say, void *arg)
@@ -193,7 +191,7 @@ static void print_frames(const char *frames, rank_states_say *say, void *arg)
     for (const char *at = frames; *at && number < STACK_FRAMES_MAX; number++) {
         size_t size = strcspn(at, "\n");
         snprintf(line, sizeof(line), "  #%u %.*s", number, (int) size, at);
-        say(arg, line);
+        say_printable(line, say, arg);
         at += size + (at[size] == '\n');
     }
 }
