@@ -8,13 +8,13 @@
 #include <bench/rounds.h>
 #include <bench/run.h>
 #include <bench/series.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <tools/cli.h>
 #include <unistd.h>
 
 enum { ARGS_MAX = 32, FIRST_PORT = 23000 };
@@ -27,13 +27,13 @@ struct cell {
 
 struct bench {
     char programs[PATH_MAX]; /* the folder of this program */
-    char sources[PATH_MAX];  /* that of ucx-pair and fabric-pair */
+    const char *sources;     /* that of ucx-pair and fabric-pair */
     struct rounds rounds;
     const char *only; /* a part of a metric's name; NULL: all */
     bool quick;       /* only sizes of gates */
     unsigned each;    /* rounds of gates' sizes, and after them of the others */
     double seconds;   /* of one measurement */
-    int minutes;      /* after which no run begins */
+    unsigned minutes; /* after which no run begins */
     time_t deadline;
     bool stopped; /* by it */
     bool missing[SOURCES];
@@ -132,7 +132,7 @@ static void run_probe(struct bench *bench, const struct probe *probe, size_t byt
     for (size_t i = 1; i < count; i++) {
         argv[i] = strcmp(argv[i], "PROGRAM") == 0 ? command.program : argv[i];
     }
-    run_command(argv, bench->rounds.limit_ms, run);
+    run_command(argv, bench->rounds.limit_s * 1000, run);
 }
 
 static double number_behind(const char *text, const char *key)
@@ -394,7 +394,7 @@ static unsigned print_table(struct bench *bench)
         }
     }
     if (bench->stopped) {
-        printf("\nstopped after %d minutes: some figures are of fewer rounds\n", bench->minutes);
+        printf("\nstopped after %u minutes: some figures are of fewer rounds\n", bench->minutes);
     }
     rounds_print_reasons(&bench->rounds);
     return missed;
@@ -402,59 +402,32 @@ static unsigned print_table(struct bench *bench)
 
 /* --- the program --- */
 
-static const char usage[] =
-    "Usage: compare [OPTION]...\n"
-    "Measures the data plane beside UCX, MPI, libfabric and programs without a library.\n\n"
-    "  --rounds N        runs of each (default 5)\n"
-    "  --limit SECONDS   a run that takes longer is killed and counted (default 30)\n"
-    "  --minutes N       no run begins after so many (default 60)\n"
-    "  --time SECONDS    of one measurement, at least 0.01 (default 0.3)\n"
-    "  --only TEXT       only metrics with this in their names: TCP, rate, ...\n"
-    "  --quick           one round, 0.05 s, only the sizes that gates are about\n"
-    "  --sources FOLDER  where ucx-pair and fabric-pair are (default: beside this program)\n";
-
-static bool parse(struct bench *bench, int argc, char **argv)
+static bool take_quick(struct cli *cli, const char *value)
 {
-    enum { MINUTES = ROUNDS_OPTIONS, TIME, ONLY, QUICK, SCRIPTS };
-    static const struct option options[] = {
-        {"rounds", required_argument, NULL, ROUNDS_COUNT},
-        {"limit", required_argument, NULL, ROUNDS_LIMIT},
-        {"minutes", required_argument, NULL, MINUTES},
-        {"time", required_argument, NULL, TIME},
-        {"only", required_argument, NULL, ONLY},
-        {"quick", no_argument, NULL, QUICK},
-        {"sources", required_argument, NULL, SCRIPTS},
-        {NULL, 0, NULL, 0},
-    };
-    int option;
-    bool good = true;
-    while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case MINUTES:
-            bench->minutes = atoi(optarg);
-            good = bench->minutes > 0 && bench->minutes < 10000;
-            break;
-        case TIME:
-            bench->seconds = atof(optarg);
-            good = bench->seconds >= 0.01 && bench->seconds <= 60;
-            break;
-        case ONLY:
-            bench->only = optarg;
-            break;
-        case QUICK:
-            bench->quick = true;
-            bench->rounds.count = 1;
-            bench->seconds = 0.05;
-            break;
-        case SCRIPTS:
-            snprintf(bench->sources, sizeof(bench->sources), "%s", optarg);
-            break;
-        default:
-            good = rounds_option(&bench->rounds, option, optarg);
-        }
-    }
-    return good && optind == argc;
+    struct bench *bench = cli->members;
+    (void) value;
+    bench->quick = true;
+    bench->rounds.count = 1;
+    bench->seconds = 0.05;
+    return true;
 }
+
+#define SETS(take, member) take, .offset = offsetof(struct bench, member)
+
+static const struct cli_option options[] = {
+    {"rounds", "N", "runs of each (default 5)", SETS(cli_count, rounds.count), .least = 1,
+     .most = 9999},
+    {"limit", "SECONDS", "a run that takes longer is killed and counted (default 30)",
+     SETS(cli_count, rounds.limit_s), .least = 1, .most = 1000000},
+    {"minutes", "N", "no run begins after so many (default 60)", SETS(cli_count, minutes),
+     .least = 1, .most = 9999},
+    {"time", "SECONDS", "of one measurement, at least 0.01 (default 0.3)", SETS(cli_real, seconds),
+     .least = 0.01, .most = 60},
+    {"only", "TEXT", "only metrics with this in their names: TCP, rate, ...", SETS(cli_text, only)},
+    {"quick", NULL, "one round, 0.05 s, only the sizes that gates are about", .take = take_quick},
+    {"sources", "FOLDER", "where ucx-pair and fabric-pair are (default: beside this program)",
+     SETS(cli_text, sources)},
+};
 
 static bool is_there(const char *program)
 {
@@ -510,15 +483,21 @@ static void describe(struct bench *bench)
 int main(int argc, char **argv)
 {
     static struct bench bench = {
-        .rounds = {.count = 5, .limit_ms = 30000}, .seconds = 0.3, .minutes = 60};
-    if (!run_own_folder(bench.programs, sizeof(bench.programs))) {
-        return 2;
+        .rounds = {.count = 5, .limit_s = 30}, .seconds = 0.3, .minutes = 60};
+    struct cli cli = {
+        .program = "compare",
+        .usage = "Usage: compare [OPTION]...\n"
+                 "Measures the data plane beside UCX, MPI, libfabric and programs without a "
+                 "library.\n\n",
+        .options = options,
+        .count = sizeof(options) / sizeof(*options),
+        .members = &bench,
+    };
+    int status = cli_read(&cli, argc, argv);
+    if (status != 0 || !run_own_folder(bench.programs, sizeof(bench.programs))) {
+        return status > 0 ? 0 : 2;
     }
-    memcpy(bench.sources, bench.programs, sizeof(bench.sources));
-    if (!parse(&bench, argc, argv)) {
-        fputs(usage, stderr);
-        return 2;
-    }
+    bench.sources = bench.sources ? bench.sources : bench.programs;
     setenv("UCX_TLS", "tcp", 1); /* what its tag_bw chooses from; the others name theirs */
     setenv("UCX_NET_DEVICES", "lo", 1);
     run_prepare();

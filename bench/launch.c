@@ -6,13 +6,13 @@
 #include <bench/rounds.h>
 #include <bench/run.h>
 #include <bench/series.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <tools/cli.h>
 #include <unistd.h>
 
 enum launcher { KEELRUN, BESIDE, HYDRA, MPIRUN, LAUNCHERS };
@@ -162,7 +162,7 @@ static void run_launcher(struct bench *bench, const struct subject *subject, uns
         argv[count++] = number;
     }
     argv[count] = NULL;
-    run_command(argv, bench->rounds.limit_ms, run);
+    run_command(argv, bench->rounds.limit_s * 1000, run);
     if (run->end == RUN_PASSED && run->lines != (subject->hello ? ranks : 0)) {
         run->end = RUN_FAILED;
         snprintf(run->reason, sizeof(run->reason), "%zu lines of output", run->lines);
@@ -325,23 +325,13 @@ static void print_notes(const struct bench *bench)
 
 /* --- the program --- */
 
-static const char usage[] =
-    "Usage: launch [OPTION]...\n"
-    "Measures keelrun beside mpiexec.hydra and mpirun.openmpi.\n\n"
-    "  --rounds N        runs of each (default 11)\n"
-    "  --limit SECONDS   a run that takes longer is killed and counted (default 20)\n"
-    "  --program NAME    only this one: true, \"Open MPI hello\", ...\n"
-    "  --ranks N         only with so many ranks\n"
-    "  --keelrun PATH    not the keelrun of this build\n"
-    "  --beside PATH     another keelrun as a further peer\n";
-
-static bool set_command(struct bench *bench, enum launcher launcher, const char *path)
+static bool set_command(char command[PATH_MAX], const char *path)
 {
-    int length = snprintf(bench->commands[launcher], PATH_MAX, "%s", path);
+    int length = snprintf(command, PATH_MAX, "%s", path);
     if (length >= PATH_MAX || access(path, X_OK) < 0) {
-        bench->commands[launcher][0] = '\0';
+        *command = '\0';
     }
-    return *bench->commands[launcher] != '\0';
+    return *command;
 }
 
 /* The first of the names that PATH has. */
@@ -352,7 +342,7 @@ static void find_command(struct bench *bench, enum launcher launcher, const char
     while (folder && *folder && !*bench->commands[launcher]) {
         int length = (int) strcspn(folder, ":");
         snprintf(path, sizeof(path), "%.*s/%s", length, folder, name);
-        set_command(bench, launcher, path);
+        set_command(bench->commands[launcher], path);
         folder += length + (folder[length] == ':');
     }
 }
@@ -366,41 +356,27 @@ static bool find_programs(struct bench *bench)
     find_command(bench, HYDRA, "mpiexec.hydra");
     find_command(bench, MPIRUN, "mpirun.openmpi");
     snprintf(keelrun, sizeof(keelrun), "%s/../bin/keelrun", bench->programs);
-    return *bench->commands[KEELRUN] || set_command(bench, KEELRUN, keelrun);
+    return *bench->commands[KEELRUN] || set_command(bench->commands[KEELRUN], keelrun);
 }
 
-static bool parse(struct bench *bench, int argc, char **argv)
+static bool take_command(struct cli *cli, const char *path)
 {
-    enum { PROGRAM = ROUNDS_OPTIONS, RANKS, OWN, OTHER };
-    static const struct option options[] = {
-        {"rounds", required_argument, NULL, ROUNDS_COUNT},
-        {"limit", required_argument, NULL, ROUNDS_LIMIT},
-        {"program", required_argument, NULL, PROGRAM},
-        {"ranks", required_argument, NULL, RANKS},
-        {"keelrun", required_argument, NULL, OWN},
-        {"beside", required_argument, NULL, OTHER},
-        {NULL, 0, NULL, 0},
-    };
-    int option;
-    bool good = true;
-    while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case PROGRAM:
-            bench->only_subject = optarg;
-            break;
-        case RANKS:
-            bench->only_ranks = (unsigned) atoi(optarg);
-            break;
-        case OWN:
-        case OTHER:
-            good = set_command(bench, option == OWN ? KEELRUN : BESIDE, optarg);
-            break;
-        default:
-            good = rounds_option(&bench->rounds, option, optarg);
-        }
-    }
-    return good && optind == argc;
+    return set_command(cli_member(cli), path);
 }
+
+#define SETS(take, member) take, .offset = offsetof(struct bench, member)
+
+static const struct cli_option options[] = {
+    {"rounds", "N", "runs of each (default 11)", SETS(cli_count, rounds.count), .least = 1,
+     .most = 9999},
+    {"limit", "SECONDS", "a run that takes longer is killed and counted (default 20)",
+     SETS(cli_count, rounds.limit_s), .least = 1, .most = 1000000},
+    {"program", "NAME", "only this one: true, \"Open MPI hello\", ...",
+     SETS(cli_text, only_subject)},
+    {"ranks", "N", "only with so many ranks", SETS(cli_count, only_ranks)},
+    {"keelrun", "PATH", "not the keelrun of this build", SETS(take_command, commands[KEELRUN])},
+    {"beside", "PATH", "another keelrun as a further peer", SETS(take_command, commands[BESIDE])},
+};
 
 static void describe(const struct bench *bench)
 {
@@ -416,10 +392,18 @@ static void describe(const struct bench *bench)
 
 int main(int argc, char **argv)
 {
-    static struct bench bench = {.rounds = {.count = 11, .limit_ms = 20000}};
-    if (!parse(&bench, argc, argv) || !find_programs(&bench)) {
-        fputs(usage, stderr);
-        return 2;
+    static struct bench bench = {.rounds = {.count = 11, .limit_s = 20}};
+    struct cli cli = {
+        .program = "launch",
+        .usage = "Usage: launch [OPTION]...\n"
+                 "Measures keelrun beside mpiexec.hydra and mpirun.openmpi.\n\n",
+        .options = options,
+        .count = sizeof(options) / sizeof(*options),
+        .members = &bench,
+    };
+    int status = cli_read(&cli, argc, argv);
+    if (status != 0 || !find_programs(&bench)) {
+        return status > 0 ? 0 : 2;
     }
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);

@@ -7,12 +7,12 @@
 #include <bench/rounds.h>
 #include <bench/run.h>
 #include <bench/series.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tools/cli.h>
 #include <unistd.h>
 
 enum subject_id { TCP, UNIX, ONE, TWO, BESIDE, BESIDE_TWO, PLAIN, CURVE, NNG, SUBJECTS };
@@ -47,7 +47,7 @@ struct figures {
 
 struct bench {
     char programs[PATH_MAX]; /* the folder of this program */
-    char beside[PATH_MAX];   /* another build's; empty: none */
+    const char *beside;      /* another build's; empty: none */
     struct rounds rounds;
     bool free;
     struct figures figures[SUBJECTS][SIZES];
@@ -97,7 +97,7 @@ static void run_subject(struct bench *bench, enum subject_id id, struct run *run
         argv[count++] = subjects[id].mode;
     }
     argv[count] = NULL;
-    run_command(argv, bench->rounds.limit_ms, run);
+    run_command(argv, bench->rounds.limit_s * 1000, run);
 }
 
 /* Takes what the program printed; false: that is not all. */
@@ -234,40 +234,17 @@ static unsigned print_table(struct bench *bench)
 
 /* --- the program --- */
 
-static const char usage[] =
-    "Usage: rml [OPTION]...\n"
-    "Measures the RML beside ZeroMQ and NNG.\n\n"
-    "  --rounds N        runs of each (default 11)\n"
-    "  --limit SECONDS   a run that takes longer is killed and counted (default 20)\n"
-    "  --free            the ends are not bound to a processor each\n"
-    "  --beside FOLDER   the bench folder of another build as a further peer\n";
+#define SETS(take, member) take, .offset = offsetof(struct bench, member)
 
-static bool parse(struct bench *bench, int argc, char **argv)
-{
-    enum { FREE = ROUNDS_OPTIONS, OTHER };
-    static const struct option options[] = {
-        {"rounds", required_argument, NULL, ROUNDS_COUNT},
-        {"limit", required_argument, NULL, ROUNDS_LIMIT},
-        {"free", no_argument, NULL, FREE},
-        {"beside", required_argument, NULL, OTHER},
-        {NULL, 0, NULL, 0},
-    };
-    int option;
-    bool good = true;
-    while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case FREE:
-            bench->free = true;
-            break;
-        case OTHER:
-            snprintf(bench->beside, sizeof(bench->beside), "%s", optarg);
-            break;
-        default:
-            good = rounds_option(&bench->rounds, option, optarg);
-        }
-    }
-    return good && optind == argc;
-}
+static const struct cli_option options[] = {
+    {"rounds", "N", "runs of each (default 11)", SETS(cli_count, rounds.count), .least = 1,
+     .most = 9999},
+    {"limit", "SECONDS", "a run that takes longer is killed and counted (default 20)",
+     SETS(cli_count, rounds.limit_s), .least = 1, .most = 1000000},
+    {"free", NULL, "the ends are not bound to a processor each", SETS(cli_flag, free)},
+    {"beside", "FOLDER", "the bench folder of another build as a further peer",
+     SETS(cli_text, beside)},
+};
 
 static void describe(const struct bench *bench)
 {
@@ -291,10 +268,18 @@ static void describe(const struct bench *bench)
 
 int main(int argc, char **argv)
 {
-    static struct bench bench = {.rounds = {.count = 11, .limit_ms = 20000}};
-    if (!parse(&bench, argc, argv) || !run_own_folder(bench.programs, sizeof(bench.programs))) {
-        fputs(usage, stderr);
-        return 2;
+    static struct bench bench = {.rounds = {.count = 11, .limit_s = 20}, .beside = ""};
+    struct cli cli = {
+        .program = "rml",
+        .usage = "Usage: rml [OPTION]...\n"
+                 "Measures the RML beside ZeroMQ and NNG.\n\n",
+        .options = options,
+        .count = sizeof(options) / sizeof(*options),
+        .members = &bench,
+    };
+    int status = cli_read(&cli, argc, argv);
+    if (status != 0 || !run_own_folder(bench.programs, sizeof(bench.programs))) {
+        return status > 0 ? 0 : 2;
     }
     setenv("BENCH_AFFINITY", bench.free ? "free" : "bound", 1);
     run_prepare();

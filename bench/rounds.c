@@ -5,28 +5,12 @@
 #include <bench/machine.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-bool rounds_option(struct rounds *rounds, int option, const char *value)
-{
-    switch (option) {
-    case ROUNDS_COUNT:
-        rounds->count = (unsigned) atoi(value);
-        return rounds->count > 0 && rounds->count < 10000;
-    case ROUNDS_LIMIT:
-        rounds->limit_ms = atoi(value) * 1000;
-        return rounds->limit_ms > 0;
-    default:
-        return false;
-    }
-}
-
 void rounds_describe(const struct rounds *rounds, const char *more)
 {
-    printf("rounds      %u, a time limit of %d s%s\n", rounds->count, rounds->limit_ms / 1000,
-           more);
+    printf("rounds      %u, a time limit of %u s%s\n", rounds->count, rounds->limit_s, more);
 }
 
 void rounds_run(struct rounds *rounds, void (*run)(void *arg, unsigned round), void *arg)

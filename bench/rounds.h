@@ -8,16 +8,10 @@
 enum { ROUNDS_REASONS_MAX = 32 };
 
 struct rounds {
-    unsigned count;
-    int limit_ms; /* of one run */
+    unsigned count, limit_s; /* the second: of one run */
     char reasons[ROUNDS_REASONS_MAX][320];
     unsigned reason_count;
 };
-
-/* Values for getopt_long: --rounds N and --limit SECONDS; a program's own begin with the last. */
-enum { ROUNDS_COUNT, ROUNDS_LIMIT, ROUNDS_OPTIONS };
-/* Takes one of the two. False: it is neither, or its value is no use. */
-bool rounds_option(struct rounds *rounds, int option, const char *value);
 
 /* Says how many there are; more goes behind that. */
 void rounds_describe(const struct rounds *rounds, const char *more);

@@ -68,7 +68,7 @@ static int start(const char *const argv[], int out, int err, pid_t *pid)
 }
 
 /* Sleeps until the process has ended; false: it has not in time. */
-static bool wait_for_end(pid_t pid, int limit_ms)
+static bool wait_for_end(pid_t pid, unsigned limit_ms)
 {
     int fd = (int) syscall(SYS_pidfd_open, pid, 0);
     struct pollfd ended = {.fd = fd, .events = POLLIN};
@@ -157,7 +157,7 @@ static void finish(struct run *run, int status, int out, int err)
     }
 }
 
-void run_command(const char *const argv[], int limit_ms, struct run *run)
+void run_command(const char *const argv[], unsigned limit_ms, struct run *run)
 {
     int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
     struct rusage usage;

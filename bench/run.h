@@ -24,6 +24,6 @@ bool run_own_folder(char *folder, size_t size);
 
 /* Blocks until the command has ended, or for limit_ms; then it and all that is left of it is
  * killed. */
-void run_command(const char *const argv[], int limit_ms, struct run *run);
+void run_command(const char *const argv[], unsigned limit_ms, struct run *run);
 
 #endif

@@ -27,6 +27,7 @@ for options in "--rounds 0" "--time 0" "--time x" "--minutes -1" "--limit 0" "--
     # shellcheck disable=SC2086 # two words
     run_limited 5 "$compare" $options
     is "$options: exit code" 2 "$code"
+    like "$options: says why" "$work/err" "[ ']${options%% *}( |'|\$)"
 done
 
 cat >"$work/table" <<'END'

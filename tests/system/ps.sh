@@ -251,7 +251,7 @@ refuses()
 refuses "no such option" 2 "nosuch" --nosuch
 refuses "a word too many" 2 "^keel-ps: what is word" word
 refuses "no id" 2 "^keel-ps: --job: no job's id begins with xyz" --job xyz
-refuses "no time" 2 "^keel-ps: --watch: seconds from 0.1 to 86400 are needed, not 0" --watch 0
+refuses "no time" 2 "^keel-ps: --watch does not take 0, but 0.1 to 86400" --watch 0
 refuses "another shell" 2 "^keel-ps: --completion: bash" --completion fish
 run_limited 10 "$ps" --version
 like "--version" "$work/out" '^keel-ps \(Keel\) [0-9]'

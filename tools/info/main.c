@@ -1,9 +1,8 @@
 /* keel-info: what an installation of Keel is, has and finds. See keel-info(1). */
 #include <config.h>
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
+#include <tools/cli.h>
 #include <tools/info/show.h>
 
 /* A word that asks for no parameter is a mistake. */
@@ -52,9 +51,5 @@ int main(int argc, char **argv)
     int status = options_read(&options, argc, argv);
     int code = status < 0 ? 2 : status > 0 ? 0 : show(&options);
     options_free(&options);
-    if (fflush(stdout) != 0 && errno != EPIPE) {
-        fprintf(stderr, "keel-info: stdout: %s\n", strerror(errno));
-        return 1;
-    }
-    return code;
+    return cli_end("keel-info", code);
 }

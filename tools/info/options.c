@@ -1,135 +1,70 @@
 #include <config.h>
 
-#include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <tools/cli.h>
 #include <tools/info/options.h>
 
-static const struct option table[] = {
-    {"all", no_argument, NULL, 'a'},
-    {"build", no_argument, NULL, 'b'},
-    {"components", no_argument, NULL, 'c'},
-    {"devices", no_argument, NULL, 'd'},
-    {"topology", no_argument, NULL, 't'},
-    {"param", required_argument, NULL, 'p'},
-    {"params", no_argument, NULL, 'P'},
-    {"json", no_argument, NULL, 'j'},
-    {"md", no_argument, NULL, 'm'},
-    {"completion", required_argument, NULL, 'C'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    /* ompi_info's, which get an answer */
-    {"parsable", no_argument, NULL, 'x'},
-    {"parseable", no_argument, NULL, 'x'},
-    {NULL, 0, NULL, 0},
-};
-
-static void print_help(void)
+static bool take_all(struct cli *cli, const char *value)
 {
-    printf("Usage: keel-info [OPTION]...\n"
-           "Prints what this installation of Keel is, has, and finds on this machine; without an\n"
-           "option: --build --components. See keel-info(1).\n\n"
-           "  --build           version, compiler, options, libraries\n"
-           "  --components      what moves bytes and messages\n"
-           "  --devices         what each component finds here: interfaces, providers\n"
-           "  --topology        this machine's processors\n"
-           "  --param NAME      parameters whose names begin so, or of this layer, with value,\n"
-           "                    source, range and meaning; repeatable\n"
-           "  --params          all parameters\n"
-           "  -a, --all         all of that\n"
-           "  --json            as one JSON object\n"
-           "  --md              all parameters with their defaults, as docs/parameters.md\n"
-           "  --completion bash print what completes this command line in bash\n"
-           "  -h, --help, -V, --version\n");
-}
-
-static void print_completion(void)
-{
-    printf("# Completes keel-info's command line in bash; printed by keel-info --completion bash.\n"
-           "complete -W '");
-    for (const struct option *option = table; option->name; option++) {
-        if (option->val != 'x') {
-            printf("--%s ", option->name);
-        }
-    }
-    printf("' keel-info\n");
-}
-
-static int print(int option)
-{
-    if (option == 'h') {
-        print_help();
-    } else if (option == 'V') {
-        printf("keel-info (Keel) %s\n", PACKAGE_VERSION);
-    } else {
-        print_completion();
-    }
-    return 1;
-}
-
-static int wrong(const char *what, const char *value)
-{
-    fprintf(stderr, "keel-info: %s%s (keel-info --help)\n", what, value);
-    return -1;
+    struct options *options = cli->members;
+    (void) value;
+    options->build = options->components = options->devices = true;
+    return options->topology = options->params = true;
 }
 
 /* --param NAME, or as ompi_info has it: --param FRAMEWORK COMPONENT. */
-static bool add_pattern(struct options *options, char **argv)
+static bool take_param(struct cli *cli, const char *value)
 {
+    struct options *options = cli->members;
     struct pattern *longer =
         realloc(options->patterns, (options->pattern_count + 1) * sizeof(*longer));
     if (!longer) {
-        return false;
+        return cli_wrong(cli, "out of memory", "") == 0;
     }
     options->patterns = longer;
-    bool two = argv[optind] && argv[optind][0] != '-';
-    longer[options->pattern_count++] = (struct pattern){optarg, two ? argv[optind] : NULL};
-    optind += two;
-    options->params = true;
+    longer[options->pattern_count++] = (struct pattern){value, cli_next(cli)};
+    return options->params = true;
+}
+
+static bool take_json(struct cli *cli, const char *value)
+{
+    (void) value;
+    ((struct options *) cli->members)->format = FORMAT_JSON;
     return true;
 }
 
-static int take(struct options *options, int option, char **argv)
+static bool take_md(struct cli *cli, const char *value)
 {
-    switch (option) {
-    case 'a':
-        options->build = options->components = options->devices = true;
-        options->topology = options->params = true;
-        return 0;
-    case 'b':
-        options->build = true;
-        return 0;
-    case 'c':
-        options->components = true;
-        return 0;
-    case 'd':
-        options->devices = true;
-        return 0;
-    case 't':
-        options->topology = true;
-        return 0;
-    case 'P':
-        options->params = true;
-        return 0;
-    case 'p':
-        return add_pattern(options, argv) ? 0 : wrong("out of memory", "");
-    case 'j':
-    case 'm':
-        options->format = option == 'j' ? FORMAT_JSON : FORMAT_MD;
-        return 0;
-    case 'C':
-        return strcmp(optarg, "bash") == 0 ? print(option)
-                                           : wrong("--completion: bash is needed, not ", optarg);
-    case 'x':
-        return wrong("--parsable: --json is what programs read", "");
-    case 'h':
-    case 'V':
-        return print(option);
-    default:
-        return -1; /* getopt_long has said why */
-    }
+    (void) value;
+    ((struct options *) cli->members)->format = FORMAT_MD;
+    return true;
 }
+
+/* ompi_info's, which gets an answer. */
+static bool take_parsable(struct cli *cli, const char *value)
+{
+    (void) value;
+    return cli_wrong(cli, "--parsable: --json is what programs read", "") == 0;
+}
+
+#define FLAG(member) cli_flag, .offset = offsetof(struct options, member)
+
+static const struct cli_option rows[] = {
+    {"build", NULL, "version, compiler, options, libraries", FLAG(build)},
+    {"components", NULL, "what moves bytes and messages", FLAG(components)},
+    {"devices", NULL, "what each component finds here: interfaces, providers", FLAG(devices)},
+    {"topology", NULL, "this machine's processors", FLAG(topology)},
+    {"param", "NAME",
+     "parameters whose names begin so, or of this layer, with value,\n"
+     "source, range and meaning; repeatable",
+     .take = take_param},
+    {"params", NULL, "all parameters", FLAG(params)},
+    {"all", NULL, "all of that", .take = take_all, .letter = 'a'},
+    {"json", NULL, "as one JSON object", .take = take_json},
+    {"md", NULL, "all parameters with their defaults, as docs/parameters.md", .take = take_md},
+    {"parsable", NULL, NULL, .take = take_parsable},
+    {"parseable", NULL, NULL, .take = take_parsable},
+};
 
 static bool selects(const struct options *options)
 {
@@ -139,24 +74,24 @@ static bool selects(const struct options *options)
 
 int options_read(struct options *options, int argc, char **argv)
 {
-    int option, status = 0;
+    struct cli cli = {
+        .program = "keel-info",
+        .usage = "Usage: keel-info [OPTION]...\n"
+                 "Prints what this installation of Keel is, has, and finds on this machine; "
+                 "without an\noption: --build --components. See keel-info(1).\n\n",
+        .options = rows,
+        .count = sizeof(rows) / sizeof(*rows),
+        .members = options,
+    };
     *options = (struct options){.format = FORMAT_TEXT};
-    while (status == 0 && (option = getopt_long(argc, argv, "ahV", table, NULL)) != -1) {
-        status = take(options, option, argv);
-    }
-    if (status != 0) {
-        return status;
-    }
-    if (argv[optind]) {
-        return wrong("what is ", argv[optind]);
-    }
-    if (options->format == FORMAT_MD && selects(options)) {
-        return wrong("--md prints all parameters, and nothing else", "");
+    int status = cli_read(&cli, argc, argv);
+    if (status == 0 && options->format == FORMAT_MD && selects(options)) {
+        return cli_wrong(&cli, "--md prints all parameters, and nothing else", "");
     }
     if (!selects(options)) {
         options->build = options->components = true;
     }
-    return 0;
+    return status;
 }
 
 void options_free(struct options *options)

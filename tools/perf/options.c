@@ -1,46 +1,23 @@
 #include <config.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tools/cli.h>
 #include <tools/perf/options.h>
 #include <tools/perf/test.h>
 
-enum { SIZE_MOST = 1 << 30, WINDOW_MOST = 65536, COMPUTE_MOST_US = 1000000, CROWD_MOST = 1000000 };
+enum { SIZE_MOST = 1 << 30 };
 
 static const size_t last_size_default = 4u << 20;
 
-static void print_help(void)
+static void print_tests(void)
 {
-    printf("Usage: keelrun -n 2 keel-perf [OPTION]...\n"
-           "Measures the data plane between ranks 0 and 1. See keel-perf(1).\n\n"
-           "  --rails NAME[,NAME...] over these modules (self, sm, tcp, ...); default: the best\n"
-           "  --btl NAME             the same with one name\n"
-           "  --test NAME[,NAME...]  default: all\n"
-           "  --size FIRST[:LAST]    bytes (k and m may follow), doubled on the way; default 8:4m\n"
-           "  --window N             operations under way in a stream; default 64\n"
-           "  --time SECONDS         for each size of each test; default 0.3\n"
-           "  --iterations N         so many operations instead\n"
-           "  --rotate BYTES         buffers taken in turn from so much memory; default: one\n"
-           "  --compute US           rank 1 computes for so many microseconds between two polls\n"
-           "  --posted N             so many receives of other tags are posted before\n"
-           "  --unexpected N         so many messages of other tags wait at both ends\n"
-           "  --any                  tag_lat receives from any source, with any tag\n"
-           "  --progress-thread      ranks that sleep; measures wake_lat\n"
-           "  --stats                print what the rail has counted\n"
-           "  --json                 print one JSON object\n"
-           "  --plot FILE.svg        draw a picture too\n"
-           "  --help, --version\n\nTests:\n");
+    printf("\nTests:\n");
     for (size_t i = 0; all_tests[i]; i++) {
         printf("  %-12s %s\n", all_tests[i]->name, all_tests[i]->what);
     }
-}
-
-static void print_version(void)
-{
-    printf("keel-perf (Keel) %s\n", PACKAGE_VERSION);
 }
 
 /* A number of bytes with k or m behind it; *end is what follows. */
@@ -61,8 +38,9 @@ static bool read_size(const char *text, size_t *size, const char **end)
     return true;
 }
 
-static bool read_sizes(struct options *options, const char *text)
+static bool take_size(struct cli *cli, const char *text)
 {
+    struct options *options = cli->members;
     size_t first, last;
     const char *end;
     if (!read_size(text, &first, &end)) {
@@ -78,6 +56,13 @@ static bool read_sizes(struct options *options, const char *text)
     options->first_size = first;
     options->last_size = last;
     return true;
+}
+
+static bool take_rotate(struct cli *cli, const char *text)
+{
+    size_t *bytes = cli_member(cli);
+    const char *end;
+    return read_size(text, bytes, &end) && !*end && *bytes > 0;
 }
 
 static const struct perf_test *find_test(const char *name, size_t length)
@@ -118,27 +103,28 @@ static bool read_tests(struct options *options, const char *text)
     }
 }
 
-static bool read_count(const char *text, uint64_t most, uint64_t *count)
+static bool take_tests(struct cli *cli, const char *text)
+{
+    char what[1024];
+    if (!*text || read_tests(cli->members, text)) {
+        return *text;
+    }
+    size_t used =
+        (size_t) snprintf(what, sizeof(what), "--test does not take %.100s; the tests are", text);
+    for (size_t i = 0; all_tests[i] && used < sizeof(what); i++) {
+        used += (size_t) snprintf(what + used, sizeof(what) - used, "%s %s", i > 0 ? "," : "",
+                                  all_tests[i]->name);
+    }
+    return cli_wrong(cli, what, "") == 0;
+}
+
+static bool take_iterations(struct cli *cli, const char *text)
 {
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (errno || *text < '0' || *text > '9' || *end || value == 0 || value > most) {
-        return false;
-    }
-    *count = value;
-    return true;
-}
-
-static bool read_seconds(const char *text, double *seconds)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !(value > 0 && value <= 3600)) {
-        return false;
-    }
-    *seconds = value;
-    return true;
+    *(uint64_t *) cli_member(cli) = value;
+    return !errno && *text >= '0' && *text <= '9' && !*end && value > 0;
 }
 
 /* A module's name, or several with commas. Which there are is known when they are opened. */
@@ -151,139 +137,70 @@ static bool read_rails(const char *text, bool several)
     return length > 0 && !text[length];
 }
 
-static bool take_option(struct options *options, int option, const char *value)
+static bool take_rails(struct cli *cli, const char *text)
 {
-    uint64_t number;
-    const char *end;
-    switch (option) {
-    case 'b':
-    case 'l':
-        options->rails = value;
-        return read_rails(value, option == 'l');
-    case 't':
-        return read_tests(options, value);
-    case 's':
-        return read_sizes(options, value);
-    case 'w':
-        if (!read_count(value, WINDOW_MOST, &number)) {
-            return false;
-        }
-        options->window = (unsigned) number;
-        return true;
-    case 'o':
-        return read_size(value, &options->rotate, &end) && !*end && options->rotate > 0;
-    case 'q':
-    case 'u':
-        if (!read_count(value, CROWD_MOST, &number)) {
-            return false;
-        }
-        *(option == 'q' ? &options->posted : &options->unexpected) = (unsigned) number;
-        return true;
-    case 'c':
-        if (!read_count(value, COMPUTE_MOST_US, &number)) {
-            return false;
-        }
-        options->compute_us = (unsigned) number;
-        return true;
-    case 'm':
-        return read_seconds(value, &options->seconds);
-    case 'i':
-        return read_count(value, UINT64_MAX, &options->iterations);
-    case 'p':
-        options->plot = value;
-        return *value != '\0';
-    default:
-        return false;
-    }
+    return cli_text(cli, text) && read_rails(text, true);
 }
 
-static const struct option table[] = {
-    {"rails", required_argument, NULL, 'l'},
-    {"btl", required_argument, NULL, 'b'},
-    {"test", required_argument, NULL, 't'},
-    {"size", required_argument, NULL, 's'},
-    {"window", required_argument, NULL, 'w'},
-    {"rotate", required_argument, NULL, 'o'},
-    {"posted", required_argument, NULL, 'q'},
-    {"unexpected", required_argument, NULL, 'u'},
-    {"any", no_argument, NULL, 'n'},
-    {"compute", required_argument, NULL, 'c'},
-    {"time", required_argument, NULL, 'm'},
-    {"iterations", required_argument, NULL, 'i'},
-    {"progress-thread", no_argument, NULL, 'r'},
-    {"json", no_argument, NULL, 'j'},
-    {"stats", no_argument, NULL, 'a'},
-    {"plot", required_argument, NULL, 'p'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'v'},
-    {NULL, 0, NULL, 0},
+static bool take_btl(struct cli *cli, const char *text)
+{
+    return cli_text(cli, text) && read_rails(text, false);
+}
+
+#define SETS(take, member) take, .offset = offsetof(struct options, member)
+#define COUNT(member, most_) SETS(cli_count, member), .least = 1, .most = most_
+
+static const struct cli_option rows[] = {
+    {"rails", "NAME[,NAME...]", "over these modules (self, sm, tcp, ...); default: the best",
+     SETS(take_rails, rails)},
+    {"btl", "NAME", "the same with one name", SETS(take_btl, rails)},
+    {"test", "NAME[,NAME...]", "default: all", .take = take_tests},
+    {"size", "FIRST[:LAST]", "bytes (k and m may follow), doubled on the way; default 8:4m",
+     .take = take_size},
+    {"window", "N", "operations under way in a stream; default 64", COUNT(window, 65536)},
+    {"time", "SECONDS", "for each size of each test; default 0.3", SETS(cli_real, seconds),
+     .least = 1e-9, .most = 3600},
+    {"iterations", "N", "so many operations instead", SETS(take_iterations, iterations)},
+    {"rotate", "BYTES", "buffers taken in turn from so much memory; default: one",
+     SETS(take_rotate, rotate)},
+    {"compute", "US", "rank 1 computes for so many microseconds between two polls",
+     COUNT(compute_us, 1000000)},
+    {"posted", "N", "so many receives of other tags are posted before", COUNT(posted, 1000000)},
+    {"unexpected", "N", "so many messages of other tags wait at both ends",
+     COUNT(unexpected, 1000000)},
+    {"any", NULL, "tag_lat receives from any source, with any tag", SETS(cli_flag, any)},
+    {"progress-thread", NULL, "ranks that sleep; measures wake_lat",
+     SETS(cli_flag, progress_thread)},
+    {"stats", NULL, "print what the rail has counted", SETS(cli_flag, stats)},
+    {"json", NULL, "print one JSON object", SETS(cli_flag, json)},
+    {"plot", "FILE.svg", "draw a picture too", SETS(cli_text, plot)},
 };
-
-static int complain(bool loud, const char *what, const char *value)
-{
-    if (loud) {
-        fprintf(stderr, "keel-perf: %s%s%s; see keel-perf --help\n", what, *value ? " " : "",
-                value);
-    }
-    return -1;
-}
-
-static int complain_of_test(bool loud, const char *value)
-{
-    if (loud) {
-        fprintf(stderr, "keel-perf: --test does not take %s; the tests are", value);
-        for (size_t i = 0; all_tests[i]; i++) {
-            fprintf(stderr, "%s %s", i > 0 ? "," : "", all_tests[i]->name);
-        }
-        fputc('\n', stderr);
-    }
-    return -1;
-}
 
 int options_read(struct options *options, int argc, char **argv, bool loud)
 {
-    int option, index = 0;
+    struct cli cli = {
+        .program = "keel-perf",
+        .usage = "Usage: keelrun -n 2 keel-perf [OPTION]...\n"
+                 "Measures the data plane between ranks 0 and 1. See keel-perf(1).\n\n",
+        .options = rows,
+        .count = sizeof(rows) / sizeof(*rows),
+        .members = options,
+        .more = print_tests,
+        .quiet = !loud,
+    };
     *options = (struct options){
         .first_size = 8, .last_size = last_size_default, .window = 64, .seconds = 0.3};
-    opterr = loud;
-    while ((option = getopt_long(argc, argv, "", table, &index)) != -1) {
-        if (option == '?') {
-            return -1; /* getopt_long has said why */
-        } else if (option == 'h' || option == 'v') {
-            if (loud) {
-                option == 'h' ? print_help() : print_version();
-            }
-            return 1;
-        } else if (option == 'j') {
-            options->json = true;
-        } else if (option == 'a') {
-            options->stats = true;
-        } else if (option == 'n') {
-            options->any = true;
-        } else if (option == 'r') {
-            options->progress_thread = true;
-        } else if (!take_option(options, option, optarg)) {
-            if (option == 't' && *optarg) {
-                return complain_of_test(loud, optarg);
-            }
-            char what[64];
-            snprintf(what, sizeof(what), "--%s does not take", table[index].name);
-            return complain(loud, what, *optarg ? optarg : "nothing");
-        }
+    int status = cli_read(&cli, argc, argv);
+    if (status == 0 && options->any && options->unexpected > 0) {
+        return cli_wrong(&cli, "--any would take the messages of --unexpected", "");
     }
-    if (optind < argc) {
-        return complain(loud, "what is", argv[optind]);
-    }
-    if (options->any && options->unexpected > 0) {
-        return complain(loud, "--any would take the messages of --unexpected", "");
-    }
-    bool all = options->test_count == 0;
+    bool all = status == 0 && options->test_count == 0;
     for (size_t i = 0; all && all_tests[i]; i++) {
         if (all_tests[i]->asleep == options->progress_thread && !add_test(options, all_tests[i])) {
-            return complain(loud, "no memory", "");
+            return cli_wrong(&cli, "no memory", "");
         }
     }
-    return 0;
+    return status;
 }
 
 void options_free(struct options *options)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <tools/cli.h>
 #include <tools/ps/asked.h>
 #include <unistd.h>
 
@@ -142,9 +143,5 @@ int main(int argc, char **argv)
     int status = options_read(&options, argc, argv);
     int code = status < 0 ? 2 : status > 0 ? 0 : show(&options);
     options_free(&options);
-    if (fflush(stdout) != 0 && errno != EPIPE) {
-        fprintf(stderr, "keel-ps: stdout: %s\n", strerror(errno));
-        return 1;
-    }
-    return code;
+    return cli_end("keel-ps", code);
 }

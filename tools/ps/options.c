@@ -1,147 +1,64 @@
 #include <config.h>
 
-#include <getopt.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tools/cli.h>
 #include <tools/ps/options.h>
 
 /* Debuggers have some seconds more than the head gives them. */
 static const double answer_s = 5, stacks_s = 30;
 
-static const struct option table[] = {
-    {"json", no_argument, NULL, 'j'},
-    {"stacks", no_argument, NULL, 's'},
-    {"counters", no_argument, NULL, 'c'},
-    {"watch", no_argument, NULL, 'w'},
-    {"job", required_argument, NULL, 'J'},
-    {"timeout", required_argument, NULL, 't'},
-    {"completion", required_argument, NULL, 'C'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {NULL, 0, NULL, 0},
-};
-
-static void print_help(void)
-{
-    printf(
-        "Usage: keel-ps [OPTION]...\n"
-        "Prints this user's jobs whose keelrun runs on this host, with their nodes and ranks. See\n"
-        "keel-ps(1).\n\n"
-        "  --job ID          only jobs whose id begins so; repeatable\n"
-        "  --json            as one JSON object, on a line\n"
-        "  --stacks          what the ranks wait in: their stacks, each distinct one once\n"
-        "  --counters        what each rank has counted, below it\n"
-        "  --watch [SECONDS] again and again, with so many seconds between, else 2\n"
-        "  --timeout SECONDS what a keelrun has to answer\n"
-        "  --completion bash print what completes this command line in bash\n"
-        "  -h, --help, -V, --version\n");
-}
-
-static void print_completion(void)
-{
-    printf("# Completes keel-ps's command line in bash; printed by keel-ps --completion bash.\n"
-           "complete -W '");
-    for (const struct option *option = table; option->name; option++) {
-        printf("--%s ", option->name);
-    }
-    printf("' keel-ps\n");
-}
-
-static int print(int option)
-{
-    if (option == 'h') {
-        print_help();
-    } else if (option == 'V') {
-        printf("keel-ps (Keel) %s\n", PACKAGE_VERSION);
-    } else {
-        print_completion();
-    }
-    return 1;
-}
-
-static int wrong(const char *what, const char *value)
-{
-    fprintf(stderr, "keel-ps: %s%s (keel-ps --help)\n", what, value);
-    return -1;
-}
-
-static int read_seconds(const char *name, const char *text, double *seconds)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < 0.1 || value > 86400) {
-        fprintf(stderr, "keel-ps: --%s: seconds from 0.1 to 86400 are needed, not %s\n", name,
-                text);
-        return -1;
-    }
-    *seconds = value;
-    return 0;
-}
-
 /* The next word may be the seconds. */
-static int take_watch(struct options *options, char **argv)
+static bool take_watch(struct cli *cli, const char *value)
 {
-    options->watch = true;
-    bool given = argv[optind] && argv[optind][0] != '-';
-    return given ? read_seconds("watch", argv[optind++], &options->watch_s) : 0;
+    value = cli_next(cli);
+    ((struct options *) cli->members)->watch = true;
+    return !value || cli_real(cli, value);
 }
 
-static int take_job(struct options *options, const char *job)
+static bool take_job(struct cli *cli, const char *value)
 {
-    size_t digits = strspn(job, "0123456789abcdef");
-    if (digits == 0 || digits > 32 || job[digits]) {
-        return wrong("--job: no job's id begins with ", job);
+    struct options *options = cli->members;
+    size_t digits = strspn(value, "0123456789abcdef");
+    if (digits == 0 || digits > 32 || value[digits]) {
+        return cli_wrong(cli, "--job: no job's id begins with ", value) == 0;
     }
     const char **longer = realloc(options->jobs, (options->job_count + 1) * sizeof(*longer));
     if (!longer) {
-        return wrong("out of memory", "");
+        return cli_wrong(cli, "out of memory", "") == 0;
     }
     options->jobs = longer;
-    longer[options->job_count++] = job;
-    return 0;
+    longer[options->job_count++] = value;
+    return true;
 }
 
-static int take(struct options *options, int option, char **argv)
-{
-    switch (option) {
-    case 'j':
-        options->json = true;
-        return 0;
-    case 's':
-        options->stacks = true;
-        return 0;
-    case 'c':
-        options->counters = true;
-        return 0;
-    case 'w':
-        return take_watch(options, argv);
-    case 'J':
-        return take_job(options, optarg);
-    case 't':
-        return read_seconds("timeout", optarg, &options->timeout_s);
-    case 'C':
-        return strcmp(optarg, "bash") == 0 ? print(option)
-                                           : wrong("--completion: bash is needed, not ", optarg);
-    case 'h':
-    case 'V':
-        return print(option);
-    default:
-        return -1; /* getopt_long has said why */
-    }
-}
+#define SETS(take, member) take, .offset = offsetof(struct options, member)
+
+static const struct cli_option rows[] = {
+    {"job", "ID", "only jobs whose id begins so; repeatable", .take = take_job},
+    {"json", NULL, "as one JSON object, on a line", SETS(cli_flag, json)},
+    {"stacks", NULL, "what the ranks wait in: their stacks, each distinct one once",
+     SETS(cli_flag, stacks)},
+    {"counters", NULL, "what each rank has counted, below it", SETS(cli_flag, counters)},
+    {"watch", "[SECONDS]", "again and again, with so many seconds between, else 2",
+     SETS(take_watch, watch_s), .least = 0.1, .most = 86400},
+    {"timeout", "SECONDS", "what a keelrun has to answer", SETS(cli_real, timeout_s), .least = 0.1,
+     .most = 86400},
+};
 
 int options_read(struct options *options, int argc, char **argv)
 {
-    int option, status = 0;
+    struct cli cli = {
+        .program = "keel-ps",
+        .usage = "Usage: keel-ps [OPTION]...\n"
+                 "Prints this user's jobs whose keelrun runs on this host, with their nodes and "
+                 "ranks. See\nkeel-ps(1).\n\n",
+        .options = rows,
+        .count = sizeof(rows) / sizeof(*rows),
+        .members = options,
+    };
     *options = (struct options){.watch_s = 2};
-    while (status == 0 && (option = getopt_long(argc, argv, "hV", table, NULL)) != -1) {
-        status = take(options, option, argv);
-    }
-    if (status == 0 && argv[optind]) {
-        status = wrong("what is ", argv[optind]);
-    }
+    int status = cli_read(&cli, argc, argv);
     if (options->timeout_s == 0) {
         options->timeout_s = options->stacks ? stacks_s : answer_s;
     }
