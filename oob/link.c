@@ -136,8 +136,7 @@ void link_end(struct oob_link *link, int status)
     }
     struct oob *oob = link->oob;
     assert(loop_is_current(oob->loop));
-    struct list failed;
-    list_init(&failed);
+    struct list failed = LIST_INIT(failed);
     enum link_state before = set_down(link, &failed);
     loop_timer_stop(&link->close_timer);
     loop_cancel(oob->loop, &link->rest);
@@ -199,8 +198,7 @@ static bool choose(struct oob_link *link)
 /* The loop's own writing, while armed: senders append meanwhile, and wait for no system call. */
 static void write_rest(struct oob_link *link)
 {
-    struct list completed;
-    list_init(&completed);
+    struct list completed = LIST_INIT(completed);
     int status = 1, writes = 0;
     bool more = true;
     while (status == 1 && writes++ < WRITES_A_TURN && (more = choose(link))) {
@@ -273,8 +271,7 @@ void oob_send(struct oob_link *link, struct oob_tx *tx)
         tx->done(tx, ORTE_ERR_BAD_PARAM);
         return;
     }
-    struct list completed;
-    list_init(&completed);
+    struct list completed = LIST_INIT(completed);
     struct loop *loop = NULL;
     pthread_mutex_lock(&link->lock);
     bool up = link->state == LINK_UP;
@@ -296,9 +293,8 @@ void oob_send(struct oob_link *link, struct oob_tx *tx)
 
 void link_beat(struct oob_link *link, enum outbox_beat kind)
 {
-    struct list completed;
+    struct list completed = LIST_INIT(completed);
     bool wakes = false;
-    list_init(&completed);
     pthread_mutex_lock(&link->lock);
     if (link->state == LINK_UP) {
         outbox_append_beat(&link->outbox, kind);
@@ -448,9 +444,8 @@ void oob_link_close(struct oob_link *link, bool flush)
         return;
     }
     oob_link_ref(link);
-    struct list completed;
+    struct list completed = LIST_INIT(completed);
     bool wakes = false;
-    list_init(&completed);
     pthread_mutex_lock(&link->lock);
     link->state = LINK_CLOSING;
     if (flush || outbox_empty(&link->outbox)) {

@@ -181,7 +181,6 @@ int oob_ping(struct oob *oob, const char *contact, uint64_t timeout_us, oob_ping
     ping->done = done;
     ping->arg = arg;
     ping->start.run = on_start;
-    list_init(&ping->start.link);
     greeting_init(&ping->greeting, oob->loop, &(struct handshake_self){.security = 0}, on_step);
     loop_timer_init(&ping->retry, oob->loop, on_retry);
     list_append(&oob->pings, &ping->link);

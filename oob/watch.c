@@ -47,8 +47,7 @@ static void on_beat(struct loop_timer *timer)
     uint64_t stall_us = pulse_stall(oob->beat_last_us, oob->beat_us, now_us);
     oob->beat_last_us = now_us;
     oob->stalled_us = stall_us > 0 ? now_us : oob->stalled_us;
-    struct list turn, *first;
-    list_init(&turn);
+    struct list turn = LIST_INIT(turn), *first;
     list_splice(&turn, &oob->watched);
     while ((first = list_pop(&turn))) {
         struct oob_link *link = oob_link_ref(container_of(first, struct oob_link, watched));

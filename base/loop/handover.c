@@ -68,7 +68,6 @@ static void run_call(struct loop_task *task)
 int handover_call(struct loop *loop, int (*fn)(void *arg), void *arg)
 {
     struct call call = {.task = {.run = run_call}, .fn = fn, .arg = arg};
-    list_init(&call.task.link);
     handover_init(&call.handover);
     loop_post(loop, &call.task);
     int status = handover_take(&call.handover, 0);

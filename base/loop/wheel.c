@@ -50,9 +50,8 @@ static void turn(struct wheel *wheel, unsigned circle, uint64_t now, struct list
 
 static void advance(struct wheel *wheel, uint64_t now)
 {
-    struct list come;
+    struct list come = LIST_INIT(come);
 
-    list_init(&come);
     for (unsigned circle = 0; circle < WHEEL_CIRCLES; circle++) {
         turn(wheel, circle, now, &come);
     }

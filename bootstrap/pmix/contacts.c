@@ -59,7 +59,6 @@ void contacts_resolve(void *arg, const orte_process_name_t *name)
     }
     *lookup = (struct lookup){
         .request.deliver = lookup_answered, .task.run = run_lookup, .pmix = pmix, .name = *name};
-    list_init(&lookup->task.link);
     list_append(&pmix->lookups, &lookup->link);
     if (request_begin(&lookup->request, &pmix->desk, name->vpid, CONTACT_KEY, patience_s()) !=
         ORTE_SUCCESS) {

@@ -148,7 +148,6 @@ static int begin_fetch(struct pmix *pmix, uint32_t rank)
                             .pmix = pmix,
                             .rank = rank,
                             .fences = pmix->fences};
-    list_init(&fetch->completion.link);
     list_init(&fetch->waiters);
     snprintf(key, sizeof(key), CARDS_KEY, pmix->known[rank].read);
     int status = request_begin(&fetch->request, &pmix->desk, rank, key, patience(pmix, rank));
@@ -190,7 +189,6 @@ void modex_fetch(struct backend *backend, uint32_t rank, const char *key, keel_c
         done(arg, ORTE_ERR_OUT_OF_RESOURCE, NULL, 0);
         return;
     }
-    list_init(&waiter->link);
     waiter->done = done;
     waiter->arg = arg;
     memcpy(waiter->key, key, strlen(key) + 1);

@@ -31,7 +31,6 @@ static void note_init(struct note *note,
                       void (*run)(struct rml *rml, struct rml_completion *completion))
 {
     *note = (struct note){.completion = {.recursive = true, .run = run, .drop = drop_note}};
-    list_init(&note->completion.link);
 }
 
 /* --- fences --- */

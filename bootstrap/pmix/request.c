@@ -72,7 +72,6 @@ void request_desk_open(struct request_desk *desk, const struct pmix_calls *calls
     *desk = (struct request_desk){.calls = calls, .loop = loop};
     pthread_mutex_init(&desk->lock, NULL);
     list_init(&desk->open);
-    list_init(&desk->wind.link);
     desk->wind.run = wind;
     loop_timer_init(&desk->timer, loop, look);
 }
@@ -99,7 +98,6 @@ int request_begin(struct request *request, struct request_desk *desk, uint32_t r
     request->status = ORTE_ERROR;
     request->data = NULL;
     request->size = 0;
-    list_init(&request->link);
     pthread_mutex_lock(&desk->lock);
     list_append(&desk->open, &request->link);
     int status = desk->calls->get(rank, key, timeout_s, answered, request, &request->ticket);

@@ -71,7 +71,6 @@ void rml_raise_locked(struct rml *rml, const orte_process_name_t *peer,
     }
     raised->completion.run = run_raised;
     raised->completion.drop = drop_raised;
-    list_init(&raised->completion.link);
     raised->peer = *peer;
     raised->exception = exception;
     raised->last = rml->exception_serial;

@@ -60,7 +60,6 @@ static struct ping *create(struct rml *rml, const char *contact, uint64_t timeou
     if (!ping) {
         return NULL;
     }
-    list_init(&ping->task.link);
     ping->task.run = ping_on_loop;
     ping->rml = rml;
     ping->timeout_us = timeout_us;

@@ -190,7 +190,6 @@ struct rml_receive *rml_receive_create(enum rml_receive_kind kind, const orte_pr
         return NULL;
     }
     list_init(&receive->posted.link);
-    list_init(&receive->failure.link);
     receive->failure.run = run_failure;
     receive->failure.drop = drop_failure;
     receive->failure.recursive = flags & ORTE_RML_FLAG_RECURSIVE_CALLBACK;

@@ -46,7 +46,6 @@ static struct farewell *farewell_create(const orte_process_name_t *to)
         return NULL;
     }
     farewell->to = *to;
-    list_init(&farewell->link);
     return farewell;
 }
 
@@ -326,7 +325,6 @@ void rml_care_locked(struct rml *rml, const orte_process_name_t *name)
 void rml_ends_init(struct rml *rml)
 {
     list_init(&rml->farewells);
-    list_init(&rml->farewell_task.link);
     rml->farewell_task.run = on_farewell;
     loop_timer_init(&rml->last_words_timer, rml->config.loop, on_last_words);
     if (!rml_is_daemon(rml)) {

@@ -278,8 +278,6 @@ static struct dial *dial_create(struct rml *rml, const orte_process_name_t *name
         free(dial);
         return NULL;
     }
-    list_init(&dial->link);
-    list_init(&dial->task.link);
     dial->task.run = dial_on_loop;
     dial->rml = rml;
     dial->name = *name;

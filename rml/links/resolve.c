@@ -14,7 +14,6 @@ static void ask_on_loop(struct loop_task *task);
 void rml_resolve_init(struct rml *rml)
 {
     list_init(&rml->unresolved);
-    list_init(&rml->ask.link);
     rml->ask.run = ask_on_loop;
 }
 

@@ -36,9 +36,7 @@ void rml_dispatch_init(struct rml *rml)
     pthread_condattr_destroy(&attributes);
     rml->news.fd = -1;
     list_init(&rml->due);
-    list_init(&rml->drain.link);
     rml->drain.run = drain_on_loop;
-    list_init(&rml->waker.link);
     rml->waker.run = wake_from_loop;
 }
 
@@ -408,7 +406,6 @@ int rml_defer(struct rml *rml, void (*run)(void *arg), void (*drop)(void *arg), 
                           .run = run,
                           .drop = drop,
                           .arg = arg};
-    list_init(&deferred->completion.link);
     pthread_mutex_lock(&rml->lock);
     rml_due_locked(rml, &deferred->completion);
     pthread_mutex_unlock(&rml->lock);
@@ -467,7 +464,6 @@ char *rml_ask_loop(struct rml *rml, char *(*work)(struct rml *rml))
     if (!query) {
         return NULL;
     }
-    list_init(&query->task.link);
     query->task.run = run_query;
     query->rml = rml;
     query->work = work;

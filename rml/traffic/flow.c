@@ -331,8 +331,6 @@ void rml_flow_init(struct rml *rml)
     list_init(&rml->timed);
     list_init(&rml->poked);
     list_init(&rml->full);
-    list_init(&rml->tick_task.link);
-    list_init(&rml->poke_task.link);
     rml->tick_task.run = on_tick_task;
     rml->poke_task.run = on_poke;
     rml->tick_at = UINT64_MAX;

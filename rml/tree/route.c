@@ -49,7 +49,6 @@ int rml_route_set_job(struct rml_route *route, orte_jobid_t jobid, uint32_t size
         if (!job) {
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
-        list_init(&job->link);
         job->job = jobid;
         job->size = size;
         memcpy(job->daemon_of, daemon_of, (size_t) size * sizeof(*daemon_of));
