@@ -22,21 +22,14 @@ enum {
     REFUSALS_MAX = 3, /* in a row: nobody listens there any more */
 };
 
-static struct {
-    struct param reconnect, reconnect_wait, reconnect_wait_max;
-} params = {
-    .reconnect = PARAM_INT(
-        "rml_reconnect_ms", "500", 0, 3600000, "ms",
-        "How long a link that broke may take to come again before it is down; eight of its round "
-        "trips, if those are longer; that to keelrun: lifeline_grace, if that is longer"),
-    .reconnect_wait = PARAM_INT("rml_reconnect_wait_ms", "10", 1, 60000, "ms",
-                                "The wait after the first failed attempt to make a broken link "
-                                "again; then it doubles. Half of each wait is by chance"),
-    .reconnect_wait_max =
-        PARAM_INT("rml_reconnect_wait_max_ms", "2000", 1, 60000, "ms",
-                  "The longest wait between two attempts to make a broken link again"),
-};
-PARAM_ROWS("rml", params);
+/* Between attempts to make a link again. */
+static const struct backoff between_attempts = {.base_us = 10000, .cap_us = 2000000};
+
+static struct param reconnect = PARAM_INT(
+    "rml_reconnect_ms", "500", 0, 3600000, "ms",
+    "How long a link that broke may take to come again before it is down; eight of its round "
+    "trips, if those are longer; that to keelrun: lifeline_grace, if that is longer");
+PARAM_ROWS("rml", reconnect);
 
 struct rml_break {
     struct list link; /* in rml->breaks */
@@ -66,7 +59,7 @@ static uint64_t patience_locked(const struct rml *rml, const struct rml_peer *pe
     uint64_t patience =
         patience_after_round_trip(round_trip_us, rml->reconnect_us, ROUND_TRIPS_MAX_US);
     if (!peer->home && oob_stood_still(rml->oob, patience)) {
-        patience += 2 * rml->reconnect_wait.cap_us;
+        patience += 2 * between_attempts.cap_us;
     }
     if (peer->home && rml_is_hnp(rml, &peer->name)) {
         uint64_t grace = rml_lifeline_grace_us();
@@ -96,7 +89,7 @@ bool rml_mend_locked(struct rml *rml, struct rml_peer *peer, const struct oob_pe
     broken->status = status;
     broken->until_us = now + patience_locked(rml, peer, info->round_trip_us);
     broken->again_us = now;
-    broken->wait = rml->reconnect_wait;
+    broken->wait = between_attempts;
     list_append(&rml->breaks, &broken->link);
     peer->broken = broken;
     peer->state = RML_PEER_NEW;
@@ -174,10 +167,7 @@ static void on_mend_timer(struct loop_timer *timer)
 void rml_mend_init(struct rml *rml)
 {
     list_init(&rml->breaks);
-    rml->reconnect_us = (uint64_t) param_int(&params.reconnect) * 1000u;
-    uint64_t base = (uint64_t) param_int(&params.reconnect_wait) * 1000u;
-    uint64_t cap = (uint64_t) param_int(&params.reconnect_wait_max) * 1000u;
-    rml->reconnect_wait = (struct backoff){.base_us = base, .cap_us = cap > base ? cap : base};
+    rml->reconnect_us = (uint64_t) param_int(&reconnect) * 1000u;
     crypto_random(&rml->chance, sizeof(rml->chance));
     loop_timer_init(&rml->mend_timer, rml->config.loop, on_mend_timer);
 }

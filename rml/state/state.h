@@ -73,8 +73,7 @@ struct rml {
     /* rml/links/mend.c */
     struct list breaks;            /* struct rml_break */
     struct loop_timer mend_timer;  /* the loop's own */
-    uint64_t reconnect_us;         /* 0: a link that breaks is down */
-    struct backoff reconnect_wait; /* between attempts, as it begins */
+    uint64_t reconnect_us; /* 0: a link that breaks is down */
     struct backoff_chance chance;
 
     /* rml/traffic/flow.c */
