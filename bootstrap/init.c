@@ -153,7 +153,6 @@ static int hand_off(struct keel *keel, char *reason, size_t reason_size)
     const struct keel_host_options options = {.size = sizeof(options),
                                               .thread_multiple = keel->options.thread_multiple,
                                               .progress_thread = keel->options.progress_thread};
-    rml_set_leave(keel->rml, btl_lock_leave, btl_lock_return);
     int status = keel_host_open(&host_ops, &keel->host, &options, reason, reason_size);
     if (status != ORTE_SUCCESS) {
         return status;
@@ -357,6 +356,11 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
         .dispatch = RML_DISPATCH_PROGRESS,
         .job_size = keel->self.kind == SELF_TOOL ? 0 : keel->self.size,
         .unix_dir = keel->self.session_dir,
+        .arg = keel,
+        .enable = enable_for_rml,
+        .ask_name = keel->self.kind == SELF_TOOL ? ask_name : NULL,
+        .leave = btl_lock_leave,
+        .back = btl_lock_return,
     };
     crypto_random(&config.epoch, sizeof(config.epoch));
     status = rml_create(&keel->rml, &config, reason, reason_size);
@@ -366,10 +370,6 @@ static int create_core(struct keel *keel, char *reason, size_t reason_size)
     status = loop_start_thread(keel->loop);
     if (status != ORTE_SUCCESS) {
         return status;
-    }
-    rml_on_enable(keel->rml, enable_for_rml, keel);
-    if (keel->self.kind == SELF_TOOL) {
-        rml_on_name(keel->rml, ask_name, keel);
     }
     rml_install(keel->rml);
     return ORTE_SUCCESS;

@@ -468,6 +468,9 @@ static int open_rml(struct daemon *daemon, const struct daemon_config *config, c
         .role = OOB_KEY_CONTROL,
         .dispatch = RML_DISPATCH_LOOP,
         .radix = config->radix,
+        .arg = daemon,
+        .admit = admit,
+        .silent = silence_changed,
     };
     crypto_random(&rml.epoch, sizeof(rml.epoch));
     int status = rml_create(&daemon->rml, &rml, reason, reason_size);
@@ -477,9 +480,7 @@ static int open_rml(struct daemon *daemon, const struct daemon_config *config, c
     oob_set_key(rml_oob(daemon->rml), OOB_KEY_CONTROL, config->job->control_key);
     rml_route_tree(daemon->rml, config->count);
     rml_repair_routes(daemon->rml);
-    rml_set_admit(daemon->rml, admit, daemon);
     rml_watch_links(daemon->rml, link_changed, daemon);
-    rml_on_silence(daemon->rml, silence_changed, daemon);
     rml_handle(daemon->rml, RML_TAG_LAUNCH, from_hnp, daemon);
     if (daemon->name.vpid == HNP_VPID) {
         return ORTE_SUCCESS;

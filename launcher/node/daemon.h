@@ -45,7 +45,7 @@ struct daemon_ops {
     void (*agent_exited)(void *arg, uint32_t id, int wait_status);
     /* The link to another daemon is up (why NULL) or down; closed: by one of its ends. */
     void (*link)(void *arg, uint32_t vpid, const char *why, bool closed);
-    /* Another daemon is silent, or heard again (rml_on_silence). */
+    /* Another daemon is silent, or heard again (rml_config.silent). */
     void (*silent)(void *arg, uint32_t vpid, bool is_silent);
     /* The shepherd was killed; this node's processes have been ended. */
     void (*shepherd_lost)(void *arg);

@@ -270,14 +270,6 @@ void rml_watch_links(struct rml *rml,
     }
 }
 
-void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_peer *peer), void *arg)
-{
-    pthread_mutex_lock(&rml->lock);
-    rml->admit = admit;
-    rml->admit_arg = arg;
-    pthread_mutex_unlock(&rml->lock);
-}
-
 void rml_allow_from_ranks(struct rml *rml, orte_rml_tag_t tag)
 {
     pthread_mutex_lock(&rml->lock);
@@ -289,22 +281,6 @@ void rml_allow_from_tools(struct rml *rml, orte_rml_tag_t tag)
 {
     pthread_mutex_lock(&rml->lock);
     rml->allowed_tools[tag] = true;
-    pthread_mutex_unlock(&rml->lock);
-}
-
-void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg)
-{
-    pthread_mutex_lock(&rml->lock);
-    rml->on_enable = enable;
-    rml->on_enable_arg = arg;
-    pthread_mutex_unlock(&rml->lock);
-}
-
-void rml_on_name(struct rml *rml, int (*ask)(void *arg, orte_process_name_t *name), void *arg)
-{
-    pthread_mutex_lock(&rml->lock);
-    rml->on_name = ask;
-    rml->on_name_arg = arg;
     pthread_mutex_unlock(&rml->lock);
 }
 
@@ -327,17 +303,17 @@ int rml_call_get_new_name(struct rml *rml, orte_process_name_t *name)
         return ORTE_ERR_BAD_PARAM;
     }
     pthread_mutex_lock(&rml->lock);
-    bool may = rml->on_name && !rml->naming;
+    bool may = rml->config.ask_name && !rml->naming;
     rml->naming = rml->naming || may;
     pthread_mutex_unlock(&rml->lock);
     if (!may) {
         return ORTE_ERR_NOT_SUPPORTED;
     }
-    int status = rml->on_name(rml->on_name_arg, &given);
+    int status = rml->config.ask_name(rml->config.arg, &given);
     pthread_mutex_lock(&rml->lock);
     rml->naming = false;
     if (status == ORTE_SUCCESS) {
-        rml->on_name = NULL;
+        rml->config.ask_name = NULL;
     }
     pthread_mutex_unlock(&rml->lock);
     if (status == ORTE_SUCCESS) {
@@ -375,15 +351,12 @@ bool rml_is_finalized(struct rml *rml)
 
 int rml_call_enable_comm(struct rml *rml)
 {
-    pthread_mutex_lock(&rml->lock);
-    enum rml_phase phase = rml->phase;
-    int (*enable)(void *) = rml->on_enable;
-    void *arg = rml->on_enable_arg;
-    pthread_mutex_unlock(&rml->lock);
+    enum rml_phase phase = phase_of(rml);
     if (phase == RML_FINALIZED) {
         return ORTE_ERR_COMM_DISABLED;
     }
-    int status = phase == RML_QUIET && enable ? enable(arg) : ORTE_SUCCESS;
+    bool asks = phase == RML_QUIET && rml->config.enable;
+    int status = asks ? rml->config.enable(rml->config.arg) : ORTE_SUCCESS;
     if (status == ORTE_SUCCESS) {
         set_phase(rml, RML_ENABLED);
     }

@@ -51,6 +51,27 @@ struct rml_config {
     uint32_t radix;       /* of the daemons' tree */
     uint32_t job_size;    /* ranks: of their own job; 0: not known */
     const char *unix_dir; /* copied: where get_contact_info opens a unix socket; NULL: TCP only */
+
+    /* The owner's, called with arg; each may be NULL. */
+    void *arg;
+    /* What orte_rml.enable_comm calls, in its caller's thread, to wire this process up (connect it
+     * to its daemon); ORTE_SUCCESS: communication is enabled from then on. NULL: enable_comm just
+     * enables. */
+    int (*enable)(void *arg);
+    /* What orte_rml.get_new_name calls, in its caller's thread, until it has named this process; it
+     * calls rml_rename. NULL: this process has a name. */
+    int (*ask_name)(void *arg, orte_process_name_t *name);
+    /* Daemons: may this proved peer be linked? On the loop. NULL: every one may. */
+    int (*admit)(void *arg, const struct oob_peer *peer);
+    /* On the loop: a daemon that this process has a link to (ranks and tools: their own one) has
+     * been silent for rml_suspect_ms, or is heard again. After rml_fail_ms of silence, for vpid 0
+     * rather the lifeline's grace, the link is down: ORTE_ERR_TIMEOUT. */
+    void (*silent)(void *arg, const struct oob_peer *peer, bool is_silent);
+    /* Around each wait of rml_wait and of blocking calls, in the waiting thread: leave gives up
+     * what the caller holds and others may need in the callbacks that it waits for, and returns how
+     * much of it (0: nothing); then, after the wait, back takes it again. */
+    unsigned (*leave)(void);
+    void (*back)(unsigned held);
 };
 
 int rml_create(struct rml **rml, const struct rml_config *config, char *reason,
@@ -60,14 +81,7 @@ int rml_create(struct rml **rml, const struct rml_config *config, char *reason,
 void rml_destroy(struct rml *rml);
 /* Makes this RML the one behind orte_rml; NULL: none. */
 void rml_install(struct rml *rml);
-/* What orte_rml.enable_comm calls, in its caller's thread, to wire this process up (connect it to
- * its daemon); ORTE_SUCCESS: communication is enabled from then on. Without one enable_comm just
- * enables. rml_is_enabled tells. */
-void rml_on_enable(struct rml *rml, int (*enable)(void *arg), void *arg);
 bool rml_is_enabled(struct rml *rml);
-/* What orte_rml.get_new_name calls, once, in its caller's thread, to have this process named; it
- * calls rml_rename. Without one this process has a name. */
-void rml_on_name(struct rml *rml, int (*ask)(void *arg, orte_process_name_t *name), void *arg);
 /* On the loop, before there is a link or a message. */
 void rml_rename(struct rml *rml, const orte_process_name_t *name);
 struct oob *rml_oob(struct rml *rml); /* for keys, listeners and contact strings; on the loop */
@@ -112,18 +126,8 @@ int rml_route_whole_job(struct rml *rml, orte_jobid_t job, uint32_t daemon) KEEL
 void rml_watch_links(struct rml *rml,
                      void (*changed)(void *arg, const struct oob_peer *peer, int status),
                      void *arg);
-/* silent is called on the loop when a daemon that this process has a link to (ranks and tools:
- * their own one) has been silent for rml_suspect_ms, and when it is heard again. After rml_fail_ms
- * of silence, for vpid 0 rather the lifeline's grace, the link is down: ORTE_ERR_TIMEOUT. NULL:
- * nobody is told. */
-void rml_on_silence(struct rml *rml,
-                    void (*silent)(void *arg, const struct oob_peer *peer, bool is_silent),
-                    void *arg);
 uint64_t rml_lifeline_grace_us(void); /* 0: for ever */
 uint64_t rml_suspicion_us(void);      /* from rml_suspect_ms to rml_fail_ms; 0: there is none */
-/* Daemons: may this proved peer be linked? On the loop. Without one every proved peer may. */
-void rml_set_admit(struct rml *rml, int (*admit)(void *arg, const struct oob_peer *peer),
-                   void *arg);
 /* Ranks without a daemon: the first message to a rank of my job asks resolve, on the loop, for that
  * rank's contact string; rml_resolved answers, at once or later, by any thread. No string, or that
  * of another name: what waits for the rank fails with ORTE_ERR_UNREACH, and the next message asks
@@ -225,11 +229,6 @@ int rml_wait(struct rml *rml, const bool *done, uint64_t deadline_us, int (*poll
 /* What blocking calls of orte_rml call while they wait, as rml_wait does with its own: data plane
  * progress. One thread at a time calls it. NULL: none. */
 void rml_set_poll(struct rml *rml, int (*poll)(void *arg), void *arg);
-/* Around each wait of rml_wait and of blocking calls, in the waiting thread: leave gives up what
- * the caller holds and others may need in the callbacks that it waits for, and returns how much of
- * it (0: nothing); then, after the wait, back takes it again. Set while one thread uses this RML.
- */
-void rml_set_leave(struct rml *rml, unsigned (*leave)(void), void (*back)(unsigned held));
 /* No exception is raised from now on: this process leaves, and so may others. */
 void rml_end_exceptions(struct rml *rml);
 /* Waits until what was sent has arrived, for at most the parameter rml_finalize_timeout_ms. */

@@ -360,12 +360,8 @@ void rml_dials_fini(struct rml *rml)
 
 static int on_admit(void *arg, const struct oob_peer *peer)
 {
-    struct rml *rml = arg;
-    pthread_mutex_lock(&rml->lock);
-    int (*admit)(void *, const struct oob_peer *) = rml->admit;
-    void *admit_arg = rml->admit_arg;
-    pthread_mutex_unlock(&rml->lock);
-    return admit ? admit(admit_arg, peer) : ORTE_SUCCESS;
+    const struct rml_config *config = &((struct rml *) arg)->config;
+    return config->admit ? config->admit(config->arg, peer) : ORTE_SUCCESS;
 }
 
 static void tell_watchers(struct rml *rml, const struct oob_peer *peer, int status)

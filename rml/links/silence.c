@@ -56,26 +56,15 @@ void rml_silence_watch(struct rml *rml, struct oob_link *link, const struct oob_
     oob_link_watch(link, (uint64_t) param_int(&params.suspect) * 1000u, fail_us);
 }
 
-void rml_on_silence(struct rml *rml,
-                    void (*silent)(void *arg, const struct oob_peer *peer, bool is_silent),
-                    void *arg)
-{
-    pthread_mutex_lock(&rml->lock);
-    rml->silent = silent;
-    rml->silent_arg = arg;
-    pthread_mutex_unlock(&rml->lock);
-}
-
 void rml_tell_silence(struct rml *rml, const struct oob_peer *info, bool is_silent)
 {
     log_info(LOG_RML, "%s %s", ORTE_NAME_PRINT(&info->name),
              is_silent ? "is silent" : "is heard again");
     pthread_mutex_lock(&rml->lock);
-    void (*silent)(void *, const struct oob_peer *, bool) = rml->ending ? NULL : rml->silent;
-    void *silent_arg = rml->silent_arg;
+    bool tell = rml->config.silent && !rml->ending;
     pthread_mutex_unlock(&rml->lock);
-    if (silent) {
-        silent(silent_arg, info, is_silent);
+    if (tell) {
+        rml->config.silent(rml->config.arg, info, is_silent);
     }
 }
 

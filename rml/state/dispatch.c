@@ -317,18 +317,12 @@ int rml_wait(struct rml *rml, const bool *done, uint64_t deadline_us, int (*poll
         return ORTE_ERR_NOT_SUPPORTED;
     }
     struct waiter waiter = {.done = done, .deadline_us = deadline_us, .poll = poll, .arg = arg};
-    unsigned held = rml->leave ? rml->leave() : 0;
+    unsigned held = rml->config.leave ? rml->config.leave() : 0;
     int status = wait_until(rml, &waiter);
     if (held > 0) {
-        rml->back(held);
+        rml->config.back(held);
     }
     return status;
-}
-
-void rml_set_leave(struct rml *rml, unsigned (*leave)(void), void (*back)(unsigned held))
-{
-    rml->leave = leave;
-    rml->back = back;
 }
 
 /* One thread polls the data plane at a time, and not from inside itself. */

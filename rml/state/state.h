@@ -71,9 +71,9 @@ struct rml {
     struct loop_timer early_timer; /* the loop's own */
 
     /* rml/links/mend.c */
-    struct list breaks;            /* struct rml_break */
-    struct loop_timer mend_timer;  /* the loop's own */
-    uint64_t reconnect_us; /* 0: a link that breaks is down */
+    struct list breaks;           /* struct rml_break */
+    struct loop_timer mend_timer; /* the loop's own */
+    uint64_t reconnect_us;        /* 0: a link that breaks is down */
     struct backoff_chance chance;
 
     /* rml/traffic/flow.c */
@@ -106,8 +106,6 @@ struct rml {
     int (*poll)(void *arg); /* data plane progress while orte_rml blocks */
     void *poll_arg;
     bool polling;
-    unsigned (*leave)(void); /* what waiting threads give up; NULL: nothing */
-    void (*back)(unsigned held);
 
     /* rml/calls/exception.c */
     struct list exception_handlers;
@@ -120,15 +118,7 @@ struct rml {
     void *resolve_arg;
     struct list unresolved; /* struct rml_peer: not yet asked for */
     struct loop_task ask;
-    void (*silent)(void *arg, const struct oob_peer *peer, bool is_silent);
-    void *silent_arg;
-    int (*admit)(void *arg, const struct oob_peer *peer);
-    void *admit_arg;
-    int (*on_enable)(void *arg);
-    void *on_enable_arg;
-    int (*on_name)(void *arg, orte_process_name_t *name); /* NULL: this process has a name */
-    void *on_name_arg;
-    bool naming; /* a thread is in on_name */
+    bool naming; /* a thread is in config.ask_name */
 
     bool listening; /* the loop's own */
     size_t pending_max;

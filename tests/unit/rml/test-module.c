@@ -2,6 +2,7 @@
 #include "cluster.h"
 #include <base/settings/param.h>
 #include <pthread.h>
+#include <rml/state/state.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 
@@ -162,7 +163,8 @@ static int enable(void *arg)
 START_TEST(enabling_by_the_host)
 {
     setup();
-    rml_on_enable(a.rml, enable, &enabled_times);
+    a.rml->config.enable = enable;
+    a.rml->config.arg = &enabled_times;
     enable_status = ORTE_ERR_UNREACH;
     ck_assert_int_eq(orte_rml.enable_comm(), ORTE_ERR_UNREACH);
     expect_disabled();
