@@ -19,7 +19,7 @@ static int add_empty(struct mapping *mapping, const char *name)
     bool limited = node_number(number, strlen(number), NODES_MAX, &wanted);
     for (uint32_t node = 0; node < mapping->plan->node_count && !(limited && count == wanted);
          node++) {
-        if (mapping->nodes[node].placed == 0) {
+        if (mapping->nodes[node].placed == 0 && mapping->nodes[node].app_limit == 0) {
             mapping->nodes[node].app_limit = UINT32_MAX;
             mapping->candidates[mapping->candidate_count++] = node;
             count++;
