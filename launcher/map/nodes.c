@@ -483,7 +483,7 @@ static int choose_hosts(struct job_plan *plan, const struct run_request *request
     for (size_t i = 0; status == ORTE_SUCCESS && i < request->app_count; i++) {
         const struct node_list *hosts = &request->apps[i].hosts;
         struct job_plan program = {0};
-        bool named = hosts->count > 0 && !find_relative(hosts, NODES_EMPTY);
+        bool named = hosts->count > 0 && !find_relative(hosts, "+e");
         all |= !named;
         if (named) {
             status = plan->node_count ? choose_all(&program, plan, hosts, origin,

@@ -7,25 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* --- a program's nodes --- */
 
 /* "+e": those that no earlier program has ranks on. */
-static int add_empty(struct mapping *mapping, const char *name)
+static int add_empty(struct mapping *mapping, const char *name, uint32_t wanted)
 {
-    const char *number = name[strlen(NODES_EMPTY)] ? name + strlen(NODES_EMPTY) + 1 : "";
-    uint32_t wanted, count = 0;
-    bool limited = node_number(number, strlen(number), NODES_MAX, &wanted);
-    for (uint32_t node = 0; node < mapping->plan->node_count && !(limited && count == wanted);
-         node++) {
+    uint32_t count = 0;
+    for (uint32_t node = 0; node < mapping->plan->node_count && count < wanted; node++) {
         if (mapping->nodes[node].placed == 0 && mapping->nodes[node].app_limit == 0) {
             mapping->nodes[node].app_limit = UINT32_MAX;
             mapping->candidates[mapping->candidate_count++] = node;
             count++;
         }
     }
-    return !limited || count == wanted
+    return count == wanted || wanted == UINT32_MAX
                ? ORTE_SUCCESS
                : mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "host %s: %u node%s no rank yet", name,
                               count, count == 1 ? " has" : "s have");
@@ -34,8 +30,9 @@ static int add_empty(struct mapping *mapping, const char *name)
 static int add_host(struct mapping *mapping, const struct node_request *host)
 {
     const struct map_node *found = job_plan_find(mapping->plan, host->name);
-    if (strncasecmp(host->name, NODES_EMPTY, 2) == 0) { /* perhaps with ":K" behind it */
-        return add_empty(mapping, host->name);
+    uint32_t wanted;
+    if (node_is_empty(host->name, &wanted)) {
+        return add_empty(mapping, host->name, wanted);
     }
     if (!found) {
         return mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "host %s is not among the job's nodes",

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { CPU_MAX = 1 << 20 };
 
@@ -89,7 +88,7 @@ static int read_rank(struct reading *reading, struct span word, struct rank_plac
 {
     static const char form[] = "a line is 'rank N=HOST slot=CPUS'";
     struct span digits, name;
-    uint32_t rank = 0;
+    uint32_t rank = 0, ignored;
     if (!span_split(word, &digits, &name)) {
         return wrong(reading, word, form);
     }
@@ -102,7 +101,7 @@ static int read_rank(struct reading *reading, struct span word, struct rank_plac
         free(host);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    if ((*place)->host || !node_name_ok(host) || strncasecmp(host, NODES_EMPTY, 2) == 0) {
+    if ((*place)->host || !node_name_ok(host) || node_is_empty(host, &ignored)) {
         bool named = (*place)->host;
         free(host);
         if (!named) {

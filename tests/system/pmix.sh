@@ -105,6 +105,8 @@ is "spawned beyond the slots" served "$(spawned_one pmix.host=node1)"
 is "spawned, allowed beyond the slots" served "$(spawned_one pmix.host=node1 pmix.noover=false)"
 is "spawned beyond the slots, not allowed" "refused: there is room for 2 of 3 ranks" \
     "$(spawned_one pmix.host=node1 pmix.noover=true)"
+is "spawned where no rank was" "served node1 node1 node1" \
+    "$(spawned_one pmix.host=+e) $(sed -n 's/.* host=\([^ ]*\) .*/\1/p' "$work/out" | xargs)"
 run_limited 20 "$keelrun" -n 1 "$clients/spawn_where" 1 "$KEEL_TEST_BUILDDIR/tests/system/places" pmix.nolocal=true
 like "spawned without keelrun's node, where there is no other" "$work/err" "there is no node for .* without keelrun's own"
 like "an attribute that is not served" <(spawned_one pmix.cpulist=0-1) "cpu-list=0-1: this info key is not supported"

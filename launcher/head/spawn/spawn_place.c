@@ -16,6 +16,7 @@ struct placing {
     bool *lost;           /* owned, by node */
     bool *closed;         /* owned, by node: lost, or of no use for this program */
     bool *unknown_nodes;  /* owned, by node: those that it needs to know */
+    bool *used;           /* owned, by node: it has ranks that live, or of an earlier program */
     uint32_t *limits;     /* owned, by node: ranks of this program at most; 0: it may not be used */
     uint32_t *row;        /* owned: the nodes of this program, in order */
     uint32_t row_count;
@@ -40,34 +41,64 @@ static KEEL_PRINTF(3, 4) int fail(struct placing *placing, int status, const cha
 
 /* --- the info --- */
 
+/* One more host that the program may use. more: its slots; 0: as many as it likes. */
+static void allow(struct placing *placing, uint32_t *limits, uint32_t node, uint32_t more)
+{
+    uint64_t limit = more ? (uint64_t) limits[node] + more : UINT32_MAX;
+    uint32_t most = placing->limits[node];
+    if (limits[node] == 0) {
+        placing->row[placing->row_count++] = node;
+    }
+    limits[node] = limit < most ? (uint32_t) limit : most;
+}
+
+/* "+e", "+e:K" */
+static int allow_empty(struct placing *placing, uint32_t *limits, const char *name, uint32_t wanted)
+{
+    uint32_t count = 0;
+    for (uint32_t node = 0; node < placing->plan.node_count && count < wanted; node++) {
+        if (!placing->used[node] && placing->limits[node] > 0 && limits[node] == 0) {
+            allow(placing, limits, node, 0);
+            count++;
+        }
+    }
+    return count > 0 && (count == wanted || wanted == UINT32_MAX)
+               ? ORTE_SUCCESS
+               : fail(placing, ORTE_ERR_NOT_FOUND, "host %s: %u node%s no rank", name, count,
+                      count == 1 ? " has" : "s have");
+}
+
+static int allow_host(struct placing *placing, uint32_t *limits, const struct node_request *host,
+                      bool pass_over)
+{
+    uint32_t wanted;
+    const struct map_node *found = job_plan_find(&placing->plan, host->name);
+    uint32_t node = found ? (uint32_t) (found - placing->plan.nodes) : 0;
+    if (node_is_empty(host->name, &wanted)) {
+        return allow_empty(placing, limits, host->name, wanted);
+    }
+    if (found && placing->limits[node] > 0) {
+        allow(placing, limits, node, host->slots);
+        return ORTE_SUCCESS;
+    }
+    return pass_over ? ORTE_SUCCESS
+                     : fail(placing, ORTE_ERR_NOT_FOUND,
+                            found ? "host %s is lost, or not in the hostfile"
+                                  : "host %s is none of the nodes of this job",
+                            host->name);
+}
+
 /* Leaves the nodes of a list. Others than the job's are passed over, or are an error. */
 static int restrict_to(struct placing *placing, const struct node_list *list, bool pass_over)
 {
-    const struct job_plan *plan = &placing->plan;
-    uint32_t *limits = calloc(plan->node_count + 1, sizeof(*limits));
+    uint32_t *limits = calloc(placing->plan.node_count + 1, sizeof(*limits));
     int status = limits ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
     placing->row_count = 0;
     for (size_t i = 0; i < list->count && status == ORTE_SUCCESS; i++) {
-        const struct node_request *host = &list->nodes[i];
-        const struct map_node *found = job_plan_find(plan, host->name);
-        uint32_t node = found ? (uint32_t) (found - plan->nodes) : 0;
-        if (!found || placing->limits[node] == 0) {
-            status = pass_over ? ORTE_SUCCESS
-                               : fail(placing, ORTE_ERR_NOT_FOUND,
-                                      found ? "host %s is lost, or not in the hostfile"
-                                            : "host %s is none of the nodes of this job",
-                                      host->name);
-            continue;
-        }
-        if (limits[node] == 0) {
-            placing->row[placing->row_count++] = node;
-        }
-        uint64_t limit = host->slots ? (uint64_t) limits[node] + host->slots : UINT32_MAX;
-        uint32_t most = placing->limits[node];
-        limits[node] = limit < most ? (uint32_t) limit : most;
+        status = allow_host(placing, limits, &list->nodes[i], pass_over);
     }
     if (status == ORTE_SUCCESS) {
-        memcpy(placing->limits, limits, plan->node_count * sizeof(*limits));
+        memcpy(placing->limits, limits, placing->plan.node_count * sizeof(*limits));
     }
     free(limits);
     return status;
@@ -94,12 +125,6 @@ static int parse_hosts(struct placing *placing, const char *key, const char *wor
     char why[320];
     *list = (struct node_list){.relative = true};
     int status = node_list_parse(list, words, strlen(words), 0, 0, why, sizeof(why));
-    for (size_t i = 0; i < list->count && status == ORTE_SUCCESS; i++) {
-        if (strncasecmp(list->nodes[i].name, NODES_EMPTY, 2) == 0) {
-            snprintf(why, sizeof(why), "empty nodes are for keelrun alone");
-            status = ORTE_ERR_NOT_SUPPORTED;
-        }
-    }
     return status == ORTE_SUCCESS ? status : fail(placing, status, "%s=%s: %s", key, words, why);
 }
 
@@ -362,6 +387,16 @@ static void inherit(struct placing *placing, uint32_t parent)
                                          .no_oversubscribe = job->no_oversubscribe};
 }
 
+static void find_used(struct placing *placing)
+{
+    const struct plan_use *use = &placing->use;
+    memset(placing->used, 0, placing->plan.node_count * sizeof(*placing->used));
+    for (uint32_t rank = 0; rank < placing->plan.rank_count; rank++) {
+        bool lives = rank >= use->ended_count || !use->ended[rank];
+        placing->used[placing->plan.node_of[rank]] |= lives;
+    }
+}
+
 /* All nodes that are not lost; the program may yet choose. */
 static void begin_program(struct placing *placing, const struct launch_app *app,
                           const struct spawn_program *program)
@@ -369,6 +404,7 @@ static void begin_program(struct placing *placing, const struct launch_app *app,
     placing->app = (struct app_request){.argv = app->argv, .count = program->count};
     placing->info = program->info;
     placing->row_count = 0;
+    find_used(placing);
     for (uint32_t node = 0; node < placing->plan.node_count; node++) {
         placing->limits[node] = placing->lost[node] ? 0 : UINT32_MAX;
         if (!placing->lost[node]) {
@@ -470,6 +506,7 @@ static bool begin(struct placing *placing)
     placing->lost = malloc(nodes * sizeof(bool));
     placing->closed = malloc(nodes * sizeof(bool));
     placing->unknown_nodes = calloc(nodes, sizeof(bool));
+    placing->used = malloc(nodes * sizeof(bool));
     placing->limits = malloc(nodes * sizeof(uint32_t));
     placing->row = malloc(nodes * sizeof(uint32_t));
     placing->use = (struct plan_use){.ended = hnp->job.ended,
@@ -481,7 +518,8 @@ static bool begin(struct placing *placing)
         placing->lost[node] = daemon != NO_DAEMON && !dvm_lives(&hnp->dvm, daemon);
     }
     return plan->node_of && plan->app_of && plan->local_rank_of && plan->cpus && placing->lost &&
-           placing->closed && placing->unknown_nodes && placing->limits && placing->row;
+           placing->closed && placing->unknown_nodes && placing->used && placing->limits &&
+           placing->row;
 }
 
 /* The ranks behind the job's. */
@@ -513,6 +551,7 @@ static void end(struct placing *placing)
     free(placing->lost);
     free(placing->closed);
     free(placing->unknown_nodes);
+    free(placing->used);
     free(placing->limits);
     free(placing->row);
 }

@@ -187,21 +187,21 @@ static bool is_name(const char *name)
     return is_word(name, ".-_:%[]") && (!strpbrk(name, ":[]") || is_ipv6(name));
 }
 
-/* "+n3", and behind "+e" nothing or ":2". */
+bool node_is_empty(const char *name, uint32_t *wanted)
+{
+    *wanted = UINT32_MAX;
+    return strncasecmp(name, "+e", 2) == 0 &&
+           (!name[2] ||
+            (name[2] == ':' && node_number(name + 3, strlen(name + 3), NODES_MAX, wanted)));
+}
+
 static bool is_relative(const char *name)
 {
     uint32_t number;
-    if (name[0] != '+') {
-        return false;
-    }
-    if (strncasecmp(name, NODES_EMPTY, 2) == 0) {
-        return !name[2] ||
-               (name[2] == ':' && node_number(name + 3, strlen(name + 3), NODES_MAX, &number));
-    }
     const char *end = strncasecmp(name, "+n", 2) == 0
                           ? number_read(name + 2, SIZE_MAX, NODES_MAX, &number)
                           : NULL;
-    return end && !*end;
+    return (end && !*end) || node_is_empty(name, &number);
 }
 
 /* The agent gets "USER@HOST". */

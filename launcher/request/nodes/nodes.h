@@ -21,9 +21,6 @@ struct node_list {
     struct hash_table names; /* owned, as are its elements */
 };
 
-/* "+e", "+e:K": a host's name for all nodes, or K of them, that have no rank yet. */
-#define NODES_EMPTY "+e"
-
 enum { NODE_SLOTS_MAX = 1 << 20, NODES_MAX = 1 << 16 };
 
 /* A whole number from 1 to max, and nothing else. */
@@ -47,6 +44,9 @@ void node_list_fini(struct node_list *list);
 
 /* A host's name or address, or a relative node: "+n3", "+e", "+e:2". */
 bool node_name_ok(const char *name);
+/* Is it "+e" or "+e:K": all nodes, or K of them, that have no rank yet? wanted: K; UINT32_MAX: all.
+ */
+bool node_is_empty(const char *name, uint32_t *wanted);
 bool node_user_ok(const char *user);
 
 #endif

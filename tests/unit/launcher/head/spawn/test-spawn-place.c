@@ -227,6 +227,29 @@ START_TEST(test_idle_nodes)
 }
 END_TEST
 
+START_TEST(test_empty_nodes)
+{
+    set_up();
+    refused("host +e: 0 nodes have no rank", "1 host=+e");
+    ended[2] = true; /* n1's only one */
+    check("11", "2 host=+e");
+    check("0011", "4 host=n0:2,+e map_by=slot");
+    refused("host +e:2: 1 node has no rank", "1 host=+e:2");
+    refused("host +e: 0 nodes have no rank", "1 host=n1,+e");
+    hnp.plan.node_count = NODES - 1;
+    hnp.plan.idle_count = 1;
+    daemons[3].state = DAEMON_WIRED;
+    check("113", "3 host=+e"); /* two slots, and one of nine */
+    check("131", "3 host=+e:2 map_by=node");
+    check("11", "2 host=+e:1");
+    ck_assert_str_eq(place("2 host=+e:1", "1 host=+e"), "113");
+    refused("add-host=+e:x", "1 add-host=+e:x");
+    refused("host +e is none of the nodes of this job", "1 add-host=+e");
+    ended[2] = false;
+    tear_down();
+}
+END_TEST
+
 START_TEST(test_hostfiles)
 {
     char words[128];
@@ -262,7 +285,6 @@ START_TEST(test_what_is_not_known_is_refused)
     refused("map_by=sequ: 'sequ': slot, node, ", "1 map_by=sequ");
     refused("host=n0,,n1: '': NAME", "1 host=n0,,n1");
     refused("add-host=n0:x: 'n0:x': NAME", "1 add-host=n0:x");
-    refused("host=+e:1: empty nodes are for keelrun alone", "1 host=+e:1");
     refused("host +n9 is none of the nodes", "1 host=+n9");
     refused("map_by=ppr:0:node: '0'", "1 map_by=ppr:0:node");
     refused("ppr=1:socke: 'socke': node, ", "1 ppr=1:socke");
