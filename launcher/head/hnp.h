@@ -134,6 +134,8 @@ void hnp_tell_progress(struct hnp *hnp); /* FRONT_ASK_PROGRESS */
 /* hnp_plan.c */
 /* The nodes, and the ranks' places, unless other nodes have to tell their topologies first. */
 int hnp_plan(struct hnp *hnp, char *reason, size_t reason_size) KEEL_MUST_CHECK;
+/* Tells the user of the ranks from the first on: bits of enum display, and --report-bindings. */
+void hnp_show(struct hnp *hnp, uint32_t first, uint32_t display, bool bindings);
 /* All daemons are home: the ranks are mapped, if they are not yet, when it is known what is needed.
  */
 void hnp_ask_topologies(struct hnp *hnp);

@@ -98,9 +98,9 @@ static void warn_unknown_ranks(struct hnp *hnp)
     free(ranks);
 }
 
-static void report_bindings(struct hnp *hnp)
+static void report_bindings(struct hnp *hnp, uint32_t first)
 {
-    for (uint32_t rank = 0; rank < hnp->plan.rank_count; rank++) {
+    for (uint32_t rank = first; rank < hnp->plan.rank_count; rank++) {
         char *line = binding_line(&hnp->plan, rank);
         if (line) {
             hnp_tell(hnp, "%s", line);
@@ -109,10 +109,12 @@ static void report_bindings(struct hnp *hnp)
     }
 }
 
-static void show(struct hnp *hnp)
+void hnp_show(struct hnp *hnp, uint32_t first, uint32_t display, bool bindings)
 {
-    if (hnp->request.display) {
-        char *text = plan_show(&hnp->plan, &hnp->request);
+    struct run_request request = hnp->request; /* has the same memory */
+    request.display = display | (request.json && bindings ? DISPLAY_BIND : 0);
+    if (request.display) {
+        char *text = plan_show(&hnp->plan, &request, first);
         if (text && text[0]) {
             text[strlen(text) - 1] = '\0'; /* the front end ends the last line */
         }
@@ -120,8 +122,8 @@ static void show(struct hnp *hnp)
                      text ? proto_new(FRONT_PLAIN, "cs", (uint8_t) STDOUT_FILENO, text) : NULL);
         free(text);
     }
-    if (hnp->request.report_bindings) {
-        report_bindings(hnp);
+    if (bindings && !request.json) {
+        report_bindings(hnp, first);
     }
 }
 
@@ -154,7 +156,7 @@ static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
     if (hnp->plan.note) {
         hnp_tell(hnp, "%s", hnp->plan.note);
     }
-    show(hnp);
+    hnp_show(hnp, 0, hnp->request.display, hnp->request.report_bindings);
     for (uint32_t i = 0; hnp->request.simulate_topo && i < hnp->plan.rank_count; i++) {
         hnp->plan.cpus[i][0] = '\0'; /* these processors are nowhere */
     }

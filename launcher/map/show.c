@@ -72,14 +72,14 @@ static void show_nodes(FILE *out, const struct job_plan *plan)
 }
 
 static void show_map(FILE *out, const struct job_plan *plan, const struct run_request *request,
-                     const uint32_t *first, const uint32_t *next)
+                     uint32_t count, const uint32_t *first, const uint32_t *next)
 {
     uint32_t used = 0;
     for (uint32_t node = 0; node < plan->node_count; node++) {
         used += first[node] < plan->rank_count;
     }
-    fprintf(out, "Map: %u rank%s on %u node%s\n", plan->rank_count,
-            plan->rank_count == 1 ? "" : "s", used, used == 1 ? "" : "s");
+    fprintf(out, "Map: %u rank%s on %u node%s\n", count, count == 1 ? "" : "s", used,
+            used == 1 ? "" : "s");
     for (uint32_t node = 0; node < plan->node_count; node++) {
         if (first[node] == plan->rank_count) {
             continue;
@@ -94,7 +94,8 @@ static void show_map(FILE *out, const struct job_plan *plan, const struct run_re
 }
 
 /* Node by node. False: no memory. */
-static bool show_mapped(FILE *out, const struct job_plan *plan, const struct run_request *request)
+static bool show_mapped(FILE *out, const struct job_plan *plan, const struct run_request *request,
+                        uint32_t from)
 {
     uint32_t *first = malloc((plan->node_count + 1) * sizeof(*first));
     uint32_t *next = malloc((plan->rank_count + 1) * sizeof(*next));
@@ -102,12 +103,12 @@ static bool show_mapped(FILE *out, const struct job_plan *plan, const struct run
     for (uint32_t node = 0; done && node < plan->node_count; node++) {
         first[node] = plan->rank_count;
     }
-    for (uint32_t rank = plan->rank_count; done && rank-- > 0;) {
+    for (uint32_t rank = plan->rank_count; done && rank-- > from;) {
         next[rank] = first[plan->node_of[rank]];
         first[plan->node_of[rank]] = rank;
     }
     if (done) {
-        show_map(out, plan, request, first, next);
+        show_map(out, plan, request, plan->rank_count - from, first, next);
     }
     free(first);
     free(next);
@@ -170,7 +171,8 @@ static void show_topologies(FILE *out, const struct job_plan *plan)
     }
 }
 
-static bool show_lines(FILE *out, const struct job_plan *plan, const struct run_request *request)
+static bool show_lines(FILE *out, const struct job_plan *plan, const struct run_request *request,
+                       uint32_t from)
 {
     if (request->display & DISPLAY_ALLOCATION) {
         show_nodes(out, plan);
@@ -178,10 +180,10 @@ static bool show_lines(FILE *out, const struct job_plan *plan, const struct run_
     if (request->display & DISPLAY_TOPO) {
         show_topologies(out, plan);
     }
-    if (request->display & DISPLAY_MAP && !show_mapped(out, plan, request)) {
+    if (request->display & DISPLAY_MAP && !show_mapped(out, plan, request, from)) {
         return false;
     }
-    for (uint32_t rank = 0; request->display & DISPLAY_BIND && rank < plan->rank_count; rank++) {
+    for (uint32_t rank = from; request->display & DISPLAY_BIND && rank < plan->rank_count; rank++) {
         show_binding(out, plan, rank);
     }
     return true;
@@ -222,12 +224,13 @@ static void json_nodes(FILE *out, const struct job_plan *plan, uint32_t display)
     fputs("]", out);
 }
 
-static void json_ranks(FILE *out, const struct job_plan *plan, const struct run_request *request)
+static void json_ranks(FILE *out, const struct job_plan *plan, const struct run_request *request,
+                       uint32_t from)
 {
     fputs("\"ranks\": [", out);
-    for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
+    for (uint32_t rank = from; rank < plan->rank_count; rank++) {
         uint32_t app = plan->app_of[rank];
-        fprintf(out, "%s\n  {\"rank\": %u, \"node\": ", rank ? "," : "", rank);
+        fprintf(out, "%s\n  {\"rank\": %u, \"node\": ", rank > from ? "," : "", rank);
         json_text(out, plan->nodes[plan->node_of[rank]].name);
         fprintf(out,
                 ", \"local_rank\": %u, \"program\": %u, \"command\": ", plan->local_rank_of[rank],
@@ -242,7 +245,8 @@ static void json_ranks(FILE *out, const struct job_plan *plan, const struct run_
     fputs("]", out);
 }
 
-static bool show_json(FILE *out, const struct job_plan *plan, const struct run_request *request)
+static bool show_json(FILE *out, const struct job_plan *plan, const struct run_request *request,
+                      uint32_t from)
 {
     bool nodes = request->display & (DISPLAY_ALLOCATION | DISPLAY_TOPO);
     bool ranks = request->display & (DISPLAY_MAP | DISPLAY_BIND);
@@ -252,13 +256,13 @@ static bool show_json(FILE *out, const struct job_plan *plan, const struct run_r
     }
     fputs(nodes && ranks ? ",\n " : "", out);
     if (ranks) {
-        json_ranks(out, plan, request);
+        json_ranks(out, plan, request, from);
     }
     fputs("}\n", out);
     return true;
 }
 
-char *plan_show(const struct job_plan *plan, const struct run_request *request)
+char *plan_show(const struct job_plan *plan, const struct run_request *request, uint32_t from)
 {
     char *text = NULL;
     size_t size;
@@ -266,7 +270,7 @@ char *plan_show(const struct job_plan *plan, const struct run_request *request)
     if (!out) {
         return NULL;
     }
-    bool shown = (request->json ? show_json : show_lines)(out, plan, request);
+    bool shown = (request->json ? show_json : show_lines)(out, plan, request, from);
     if (fclose(out) != 0 || !shown) {
         free(text);
         return NULL;

@@ -236,6 +236,16 @@ static int order_all(struct spawn_request *request, uint8_t kind)
     return hnp_broadcast(hnp, order);
 }
 
+/* Does one of its programs ask for it? */
+static bool wants(const struct spawn_request *request, const char *key)
+{
+    bool wanted = false;
+    for (uint32_t i = 0; i < request->spawned.app_count && !wanted; i++) {
+        wanted = strings_value(request->programs[i].info, key);
+    }
+    return wanted;
+}
+
 static void start(struct spawn_request *request)
 {
     struct hnp *hnp = request->hnp;
@@ -247,6 +257,8 @@ static void start(struct spawn_request *request)
     }
     if (status == ORTE_SUCCESS) {
         spawn_add_nodes(hnp, &request->spawned);
+        hnp_show(hnp, request->spawned.first, wants(request, SPAWN_DISPLAY_MAP) ? DISPLAY_MAP : 0,
+                 wants(request, SPAWN_REPORT_BINDINGS));
         status = hnp_submit_take(hnp);
     }
     if (status == ORTE_SUCCESS) {

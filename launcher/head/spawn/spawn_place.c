@@ -223,11 +223,13 @@ static int take_cpus_per_proc(struct placing *placing, const char *value)
                : fail(placing, ORTE_ERR_BAD_PARAM, "cpus-per-proc=%s: a number is needed", value);
 }
 
+/* word: of --map-by; NULL: what it asks for is shown when it is known where all ranks go. */
 static int take_flag(struct placing *placing, const char *word, const char *key, const char *value)
 {
-    return strcasecmp(value, "true") == 0
-               ? map_by(placing, word, key, value)
-               : fail(placing, ORTE_ERR_BAD_PARAM, "%s=%s: true is needed", key, value);
+    if (strcasecmp(value, "true") != 0) {
+        return fail(placing, ORTE_ERR_BAD_PARAM, "%s=%s: true is needed", key, value);
+    }
+    return word ? map_by(placing, word, key, value) : ORTE_SUCCESS;
 }
 
 static int take_no_oversubscribe(struct placing *placing, const char *value)
@@ -238,6 +240,16 @@ static int take_no_oversubscribe(struct placing *placing, const char *value)
 static int take_no_procs_on_head(struct placing *placing, const char *value)
 {
     return take_flag(placing, "NOLOCAL", "no-procs-on-head", value);
+}
+
+static int take_report_bindings(struct placing *placing, const char *value)
+{
+    return take_flag(placing, NULL, SPAWN_REPORT_BINDINGS, value);
+}
+
+static int take_display_map(struct placing *placing, const char *value)
+{
+    return take_flag(placing, NULL, SPAWN_DISPLAY_MAP, value);
 }
 
 /* Both are of the words of a policy, whatever was mapped before. */
@@ -320,6 +332,8 @@ static const struct {
     {"no-procs-on-head", take_no_procs_on_head},
     {"rank_by", take_rank_by},
     {"bind_to", take_bind_to},
+    {SPAWN_REPORT_BINDINGS, take_report_bindings},
+    {SPAWN_DISPLAY_MAP, take_display_map},
 };
 #define KEYS (sizeof(keys) / sizeof(*keys))
 
@@ -343,7 +357,8 @@ static int take_info(struct placing *placing)
             return fail(placing, ORTE_ERR_NOT_SUPPORTED,
                         "%s: this info key is not supported; host, hostfile, add-host, "
                         "add-hostfile, map_by, npernode, pernode, ppr, cpus-per-proc, "
-                        "no-oversubscribe, no-procs-on-head, rank_by and bind_to are",
+                        "no-oversubscribe, no-procs-on-head, rank_by, bind_to, "
+                        "report-bindings and display-map are",
                         *one);
         }
     }

@@ -6,6 +6,10 @@
 #include <launcher/head/hnp.h>
 #include <launcher/node/orders/orders.h>
 
+/* Keys of the info that ask for what keelrun shows of the ranks; their value is "true". */
+#define SPAWN_REPORT_BINDINGS "report-bindings"
+#define SPAWN_DISPLAY_MAP "display-map"
+
 struct spawn_program {
     uint32_t count;
     char **info; /* owned, NULL-ended: KEY=VALUE, the keys of MPI_Comm_spawn */

@@ -256,7 +256,7 @@ static bool check_request(struct parser *parser)
          "--simulate excludes --dvm, whose nodes there are"},
         {request->simulate_topo && !request->simulate_nodes,
          "--simulate-topo needs --simulate NODESxSLOTS"},
-        {request->json && !request->display,
+        {request->json && !request->display && !request->report_bindings,
          "--json: --display, --report-bindings or --dry-run says what is displayed"},
         {request->oversubscribe && request->no_oversubscribe,
          "--oversubscribe and --nooversubscribe exclude each other"},
@@ -300,10 +300,6 @@ static bool settle(struct parser *parser)
     char why[512];
     if (request->dry_run && !request->display && !request->report_bindings) {
         request->display = DISPLAY_MAP;
-    }
-    if (request->json && request->report_bindings) { /* part of the object */
-        request->display |= DISPLAY_BIND;
-        request->report_bindings = false;
     }
     if (!defaults_apply(parser) || !make_sequence(parser)) {
         return false;

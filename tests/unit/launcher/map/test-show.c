@@ -39,13 +39,18 @@ static void begin(uint32_t display, bool json)
     request = (struct run_request){.apps = apps, .app_count = 2, .display = display, .json = json};
 }
 
-static void end_with(const char *expected)
+static void end_from(uint32_t first, const char *expected)
 {
-    char *text = plan_show(&plan, &request);
+    char *text = plan_show(&plan, &request, first);
     ck_assert_ptr_nonnull(text);
     ck_assert_str_eq(text, expected);
     free(text);
     topo_fini(&topo);
+}
+
+static void end_with(const char *expected)
+{
+    end_from(0, expected);
 }
 
 START_TEST(test_nodes_and_the_map)
@@ -70,6 +75,23 @@ START_TEST(test_the_map_has_only_nodes_with_ranks)
     end_with("Map: 1 rank on 1 node\n"
              "    beta:\n"
              "        rank 0: local rank 0, program 0, first\n");
+}
+END_TEST
+
+START_TEST(test_ranks_that_were_added)
+{
+    begin(DISPLAY_MAP | DISPLAY_BIND, false);
+    end_from(1, "Map: 2 ranks on 2 nodes\n"
+                "    alpha:\n"
+                "        rank 1: local rank 0, program 0, first\n"
+                "    beta:\n"
+                "        rank 2: local rank 1, program 1, second\n"
+                "rank 1 on alpha: not bound\n"
+                "rank 2 on beta: bound to processors 2 [../.][B/~]\n");
+    begin(DISPLAY_MAP, true);
+    end_from(2, "{\"ranks\": [\n"
+                "  {\"rank\": 2, \"node\": \"beta\", \"local_rank\": 1, \"program\": 1, "
+                "\"command\": \"second\"}]}\n");
 }
 END_TEST
 

@@ -250,6 +250,16 @@ START_TEST(test_empty_nodes)
 }
 END_TEST
 
+START_TEST(test_what_is_shown_changes_no_place)
+{
+    set_up();
+    check("00001", "5 report-bindings=true display-map=TRUE");
+    refused("report-bindings=PMIX_UINT8: true is needed", "1 report-bindings=PMIX_UINT8");
+    refused("display-map=: true is needed", "1 display-map=");
+    tear_down();
+}
+END_TEST
+
 START_TEST(test_hostfiles)
 {
     char words[128];
