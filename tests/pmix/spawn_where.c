@@ -1,5 +1,6 @@
-/* spawn_where COUNT PROGRAM [ATTRIBUTE=VALUE...]: the first rank starts so many of a program, with
- * these attributes, and says how that ended. A value is true or false, a number or a text. */
+/* spawn_where COUNT PROGRAM [[job:]ATTRIBUTE=VALUE...]: the first rank starts so many of a program,
+ * with these attributes, its own or the job's, and says how that ended. A value is true or false, a
+ * number or a text: NULL where it is "null". Without "=" the attribute has none. */
 #include "pmix_test.h"
 
 static void load(pmix_info_t *info, const char *attribute, const char *value)
@@ -12,7 +13,20 @@ static void load(pmix_info_t *info, const char *attribute, const char *value)
     } else if (*value && !*end) {
         PMIX_INFO_LOAD(info, attribute, &number, PMIX_UINT32);
     } else {
-        PMIX_INFO_LOAD(info, attribute, value, PMIX_STRING);
+        PMIX_INFO_LOAD(info, attribute, strcmp(value, "null") == 0 ? NULL : value, PMIX_STRING);
+    }
+}
+
+/* ATTRIBUTE=VALUE, or ATTRIBUTE */
+static void load_assignment(pmix_info_t *info, char *assignment)
+{
+    char *value = strchr(assignment, '=');
+    if (value) {
+        *value++ = '\0';
+        load(info, assignment, value);
+    } else {
+        PMIX_INFO_CONSTRUCT(info);
+        PMIX_LOAD_KEY(info->key, assignment);
     }
 }
 
@@ -20,6 +34,8 @@ static pmix_status_t spawn(char **argv, int attributes)
 {
     pmix_nspace_t children;
     pmix_app_t app;
+    pmix_info_t *job;
+    size_t job_count = 0;
     pmix_status_t status;
     PMIX_APP_CONSTRUCT(&app);
     app.maxprocs = atoi(argv[0]);
@@ -27,14 +43,13 @@ static pmix_status_t spawn(char **argv, int attributes)
     PMIX_ARGV_APPEND(status, app.argv, argv[1]);
     expect(PMIX_SUCCESS, status, "an argument");
     PMIX_INFO_CREATE(app.info, (size_t) attributes + 1);
-    app.ninfo = (size_t) attributes;
+    PMIX_INFO_CREATE(job, (size_t) attributes + 1);
     for (int i = 0; i < attributes; i++) {
-        char *value = strchr(argv[2 + i], '=');
-        check(value, argv[2 + i]);
-        *value++ = '\0';
-        load(&app.info[i], argv[2 + i], value);
+        bool whole = strncmp(argv[2 + i], "job:", 4) == 0;
+        load_assignment(whole ? &job[job_count++] : &app.info[app.ninfo++],
+                        argv[2 + i] + (whole ? 4 : 0));
     }
-    status = PMIx_Spawn(NULL, 0, &app, 1, children);
+    status = PMIx_Spawn(job, job_count, &app, 1, children);
     PMIX_APP_DESTRUCT(&app);
     return status;
 }

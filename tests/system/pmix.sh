@@ -103,10 +103,33 @@ spawned_one()
 }
 is "spawned beyond the slots" served "$(spawned_one pmix.host=node1)"
 is "spawned, allowed beyond the slots" served "$(spawned_one pmix.host=node1 pmix.noover=false)"
-is "spawned beyond the slots, not allowed" "refused: there is room for 2 of 3 ranks" \
-    "$(spawned_one pmix.host=node1 pmix.noover=true)"
+for no in pmix.noover=no job:pmix.noover=False; do # as PMIx writes booleans
+    is "spawned, allowed beyond the slots: $no" served "$(spawned_one pmix.host=node1 $no)"
+done
+for yes in pmix.noover=true pmix.noover pmix.noover=null job:pmix.noover=yes; do
+    is "spawned beyond the slots, not allowed: $yes" "refused: there is room for 2 of 3 ranks" \
+        "$(spawned_one pmix.host=node1 $yes)"
+done
+is "spawned beyond the slots, not allowed by the program itself" served \
+    "$(spawned_one pmix.host=node1 job:pmix.noover pmix.noover=false)"
 is "spawned where no rank was" "served node1 node1 node1" \
     "$(spawned_one pmix.host=+e) $(sed -n 's/.* host=\([^ ]*\) .*/\1/p' "$work/out" | xargs)"
+is "spawned with a map and bindings that are shown" "served" \
+    "$(spawned_one pmix.bindto=none job:pmix.dispmap pmix.repbind=true)"
+is "the map of what was spawned" "Map: 3 ranks on 2 nodes node0: rank 1: local rank 1, program 1, " \
+    "$(sed -n '/^Map/,/rank 1/p' "$work/out" | xargs | sed 's/[^ ]*places$//')"
+is "the bindings of what was spawned" "rank 1 on node0: not bound rank 2 on node1: not bound rank 3 on node1: not bound" \
+    "$(sed 's/^keelrun: //' "$work/err" | xargs)"
+# where a program is looked for that is none of PATH's
+in_folder()
+{
+    run_limited 30 "$keelrun" --simulate 2x2 -n 1 "$clients/spawn_where" 1 ./places "$@"
+    grep -o '^PMIx_Spawn: .*' "$work/out"
+}
+is "spawned in a folder of the job's info" "PMIx_Spawn: SUCCESS" \
+    "$(in_folder job:pmix.wdir="$KEEL_TEST_BUILDDIR/tests/system")"
+is "spawned in the program's own folder" "PMIx_Spawn: SUCCESS" \
+    "$(in_folder job:pmix.wdir=/ pmix.wdir="$KEEL_TEST_BUILDDIR/tests/system")"
 run_limited 20 "$keelrun" -n 1 "$clients/spawn_where" 1 "$KEEL_TEST_BUILDDIR/tests/system/places" pmix.nolocal=true
 like "spawned without keelrun's node, where there is no other" "$work/err" "there is no node for .* without keelrun's own"
 like "an attribute that is not served" <(spawned_one pmix.cpulist=0-1) "cpu-list=0-1: this info key is not supported"

@@ -80,45 +80,59 @@ static char **make_argv(const pmix_app_t *app)
     return argv;
 }
 
-/* The text of the first of these with this key; NULL: there is none. */
-static const char *find_text(const pmix_info_t info[], size_t count, const char *key)
+/* A program's, or else the whole job's; NULL: there is none. */
+static const pmix_info_t *find_info(const pmix_app_t *app, const pmix_info_t info[],
+                                    size_t info_count, const char *key)
 {
-    const pmix_info_t *found = module_find(info, count, key);
+    const pmix_info_t *found = module_find(app->info, app->ninfo, key);
+    return found ? found : module_find(info, info_count, key);
+}
+
+/* The same, of a text. */
+static const char *find_text(const pmix_app_t *app, const pmix_info_t info[], size_t info_count,
+                             const char *key)
+{
+    const pmix_info_t *found = find_info(app, info, info_count, key);
     return found && found->value.type == PMIX_STRING ? found->value.data.string : NULL;
 }
 
 /* What says where ranks go, as MPI_Comm_spawn calls it. The HNP says which of it there is. */
-static const struct {
+static const struct place {
     const char *attribute, *key;
+    bool flag;
 } places[] = {
-    {PMIX_HOST, "host"},
-    {PMIX_HOSTFILE, "hostfile"},
-    {PMIX_ADD_HOST, "add-host"},
-    {PMIX_ADD_HOSTFILE, "add-hostfile"},
-    {PMIX_MAPBY, "map_by"},
-    {PMIX_PPR, "ppr"},
-    {PMIX_RANKBY, "rank_by"},
-    {PMIX_BINDTO, "bind_to"},
-    {"pmix.mapper", "mapper"},
-    {PMIX_CPUS_PER_PROC, "cpus-per-proc"},
-    {PMIX_CPU_LIST, "cpu-list"},
-    {PMIX_NO_OVERSUBSCRIBE, "no-oversubscribe"},
-    {PMIX_NO_PROCS_ON_HEAD, "no-procs-on-head"},
+    {PMIX_HOST, "host", false},
+    {PMIX_HOSTFILE, "hostfile", false},
+    {PMIX_ADD_HOST, "add-host", false},
+    {PMIX_ADD_HOSTFILE, "add-hostfile", false},
+    {PMIX_MAPBY, "map_by", false},
+    {PMIX_PPR, "ppr", false},
+    {PMIX_RANKBY, "rank_by", false},
+    {PMIX_BINDTO, "bind_to", false},
+    {"pmix.mapper", "mapper", false},
+    {PMIX_CPUS_PER_PROC, "cpus-per-proc", false},
+    {PMIX_CPU_LIST, "cpu-list", false},
+    {PMIX_NO_OVERSUBSCRIBE, "no-oversubscribe", true},
+    {PMIX_NO_PROCS_ON_HEAD, "no-procs-on-head", true},
+    {PMIX_REPORT_BINDINGS, "report-bindings", true},
+    {PMIX_DISPLAY_MAP, "display-map", true},
 };
 #define PLACES (sizeof(places) / sizeof(*places))
 
 /* KEY=VALUE; of a type that no such attribute has, the type, which the HNP refuses. NULL: no
  * memory. */
-static char *make_assignment(const char *key, const pmix_value_t *value)
+static char *make_assignment(const struct place *place, const pmix_value_t *value)
 {
+    const char *key = place->key;
     char *text = NULL;
     int size;
+    if (place->flag && PMIX_CHECK_TRUE(value)) {
+        size = asprintf(&text, "%s=true", key);
+        return size < 0 ? NULL : text;
+    }
     switch (value->type) {
     case PMIX_STRING:
         size = asprintf(&text, "%s=%s", key, value->data.string ? value->data.string : "");
-        break;
-    case PMIX_BOOL:
-        size = asprintf(&text, "%s=true", key);
         break;
     case PMIX_UINT32:
         size = asprintf(&text, "%s=%u", key, value->data.uint32);
@@ -132,18 +146,17 @@ static char *make_assignment(const char *key, const pmix_value_t *value)
     return size < 0 ? NULL : text;
 }
 
-/* A program's, or else the whole job's. NULL: no memory. */
+/* NULL: no memory. */
 static char **make_info(const pmix_app_t *app, const pmix_info_t info[], size_t info_count)
 {
     size_t used = 0;
     char **made = calloc(PLACES + 1, sizeof(*made));
     for (size_t i = 0; i < PLACES && made; i++) {
-        const pmix_info_t *found = module_find(app->info, app->ninfo, places[i].attribute);
-        found = found ? found : module_find(info, info_count, places[i].attribute);
-        if (!found || (found->value.type == PMIX_BOOL && !found->value.data.flag)) {
+        const pmix_info_t *found = find_info(app, info, info_count, places[i].attribute);
+        if (!found || (places[i].flag && pmix_check_true(&found->value) == PMIX_BOOL_FALSE)) {
             continue;
         }
-        made[used] = make_assignment(places[i].key, &found->value);
+        made[used] = make_assignment(&places[i], &found->value);
         if (!made[used++]) {
             free_texts(made);
             return NULL;
@@ -152,12 +165,12 @@ static char **make_info(const pmix_app_t *app, const pmix_info_t info[], size_t 
     return made;
 }
 
-/* info: the whole job's, which a program's own overrules. */
+/* info: the whole job's, which a program's own overrules. Without a cwd of its own a program has
+ * the parent's, for libpmix sets it. */
 static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app,
                                  const pmix_info_t info[], size_t info_count)
 {
-    const char *wdir = find_text(app->info, app->ninfo, PMIX_WDIR);
-    const char *path = find_text(app->info, app->ninfo, PMIX_PREFIX);
+    const char *wdir = find_text(app, info, info_count, PMIX_WDIR);
     if (!app->cmd || app->maxprocs < 1) {
         return PMIX_ERR_BAD_PARAM;
     }
@@ -168,7 +181,7 @@ static pmix_status_t add_program(struct spawn *spawn, const pmix_app_t *app,
     struct pmix_program *program = &spawn->programs[spawn->count++];
     *program = (struct pmix_program){.argv = argv,
                                      .wdir = wdir ? wdir : app->cwd,
-                                     .path = path ? path : find_text(info, info_count, PMIX_PREFIX),
+                                     .path = find_text(app, info, info_count, PMIX_PREFIX),
                                      .env = app->env,
                                      .count = (uint32_t) app->maxprocs};
     program->info = make_info(app, info, info_count);
