@@ -4,7 +4,7 @@
 
 #include <launcher/head/hnp.h>
 #include <launcher/head/standing.h>
-#include <launcher/request/nodes/nodes.h>
+#include <launcher/request/nodes/node_list.h>
 #include <launcher/standing/talk.h>
 
 /* In this order; STOP is that of keel-dvm --stop. */

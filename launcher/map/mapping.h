@@ -1,5 +1,5 @@
 /* A mapping in the making: what the files of this room hand from one to the next. plan.c begins and
- * ends it; place.c finds a place for each rank, number.c numbers them, binding.c binds them. */
+ * ends it; place.c finds a place for each rank, ranking.c numbers them, binding.c binds them. */
 #ifndef LAUNCHER_MAP_MAPPING_H
 #define LAUNCHER_MAP_MAPPING_H
 

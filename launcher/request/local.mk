@@ -5,8 +5,8 @@ EXTRA_DIST += launcher/request/README.md launcher/request/nodes/README.md launch
 liblauncher_la_SOURCES += launcher/request/nodes/allocation.h launcher/request/nodes/allocation.c \
 	launcher/request/nodes/hostfile.h launcher/request/nodes/hostfile.c \
 	launcher/request/nodes/hostlist.h launcher/request/nodes/hostlist.c \
-	launcher/request/nodes/lines.h launcher/request/nodes/lines.c \
-	launcher/request/nodes/nodes.h launcher/request/nodes/nodes.c
+	launcher/request/nodes/span.h launcher/request/nodes/span.c \
+	launcher/request/nodes/node_list.h launcher/request/nodes/node_list.c
 
 # What is asked for, as a struct and as bytes.
 liblauncher_la_SOURCES += launcher/request/output_request.h launcher/request/output_request.c \

@@ -4,7 +4,7 @@
 
 #include <base/data/strings.h>
 #include <base/text/reason.h>
-#include <launcher/request/nodes/nodes.h>
+#include <launcher/request/nodes/node_list.h>
 #include <launcher/request/rankfile.h>
 #include <launcher/request/suggest.h>
 #include <stdio.h>

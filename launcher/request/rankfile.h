@@ -3,7 +3,7 @@
 #ifndef LAUNCHER_REQUEST_RANKFILE_H
 #define LAUNCHER_REQUEST_RANKFILE_H
 
-#include <launcher/request/nodes/nodes.h>
+#include <launcher/request/nodes/node_list.h>
 #include <launcher/request/placement.h>
 
 /* Lines "rank N=HOST [slot=CPUS]", one for each rank from 0 on. Sets ranks, rank_count and file. */

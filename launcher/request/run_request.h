@@ -4,7 +4,7 @@
 
 #include <base/host/pty.h>
 #include <keel/types.h>
-#include <launcher/request/nodes/nodes.h>
+#include <launcher/request/nodes/node_list.h>
 #include <launcher/request/output_request.h>
 #include <launcher/request/placement.h>
 

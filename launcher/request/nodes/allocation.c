@@ -6,7 +6,7 @@
 #include <base/text/reason.h>
 #include <launcher/request/nodes/hostfile.h>
 #include <launcher/request/nodes/hostlist.h>
-#include <launcher/request/nodes/lines.h>
+#include <launcher/request/nodes/span.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef LAUNCHER_REQUEST_NODES_ALLOCATION_H
 #define LAUNCHER_REQUEST_NODES_ALLOCATION_H
 
-#include <launcher/request/nodes/nodes.h>
+#include <launcher/request/nodes/node_list.h>
 
 #define ALLOCATION_DVM "keel-dvm" /* the manager of nodes of a standing DVM */
 

@@ -5,7 +5,7 @@
 #include <base/settings/param.h>
 #include <base/text/reason.h>
 #include <base/text/text_file.h>
-#include <launcher/request/nodes/lines.h>
+#include <launcher/request/nodes/span.h>
 #include <launcher/request/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>

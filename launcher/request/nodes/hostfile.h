@@ -2,7 +2,7 @@
 #ifndef LAUNCHER_REQUEST_NODES_HOSTFILE_H
 #define LAUNCHER_REQUEST_NODES_HOSTFILE_H
 
-#include <launcher/request/nodes/nodes.h>
+#include <launcher/request/nodes/node_list.h>
 
 #define HOSTFILE_SIZE_MAX (4u << 20) /* bytes */
 

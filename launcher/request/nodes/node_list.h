@@ -1,6 +1,6 @@
 /* The nodes that somebody names, with their slots: by --host, in a hostfile. */
-#ifndef LAUNCHER_REQUEST_NODES_NODES_H
-#define LAUNCHER_REQUEST_NODES_NODES_H
+#ifndef LAUNCHER_REQUEST_NODES_NODE_LIST_H
+#define LAUNCHER_REQUEST_NODES_NODE_LIST_H
 
 #include <base/data/hash.h>
 #include <keel/types.h>

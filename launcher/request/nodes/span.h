@@ -1,6 +1,6 @@
 /* Text cut into lines and words. */
-#ifndef LAUNCHER_REQUEST_NODES_LINES_H
-#define LAUNCHER_REQUEST_NODES_LINES_H
+#ifndef LAUNCHER_REQUEST_NODES_SPAN_H
+#define LAUNCHER_REQUEST_NODES_SPAN_H
 
 #include <keel/types.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/request/nodes/nodes.h>
+#include <launcher/request/nodes/node_list.h>
 
 #include <arpa/inet.h>
 #include <base/data/bytes.h>

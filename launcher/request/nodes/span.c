@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <launcher/request/nodes/lines.h>
+#include <launcher/request/nodes/span.h>
 
 #include <string.h>
 
