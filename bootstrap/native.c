@@ -3,7 +3,7 @@
 #include <config.h>
 
 #include <bootstrap/backend.h>
-#include <bootstrap/look.h>
+#include <bootstrap/look_answer.h>
 #include <wireup/proto.h>
 
 #include <base/data/clock.h>

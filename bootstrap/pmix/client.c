@@ -8,7 +8,7 @@
 #include <base/loop/handover.h>
 #include <base/settings/log.h>
 #include <bootstrap/backend.h>
-#include <bootstrap/pmix/job.h>
+#include <bootstrap/pmix/pmix_map.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,6 +20,6 @@ liblauncher_la_SOURCES += launcher/node/orders/home.h launcher/node/orders/home.
 # The ranks' wire-up.
 liblauncher_la_SOURCES += launcher/node/server/allgather.h launcher/node/server/allgather.c \
 	launcher/node/server/ask.c launcher/node/server/fence.c launcher/node/server/kvs.h \
-	launcher/node/server/kvs.c launcher/node/server/look.c launcher/node/server/name_server.h \
+	launcher/node/server/kvs.c launcher/node/server/rank_look.c launcher/node/server/name_server.h \
 	launcher/node/server/name_server.c launcher/node/server/server.h \
 	launcher/node/server/server.c launcher/node/server/server_internal.h

@@ -68,7 +68,7 @@ void fence_begun(struct server *server, const char *key);
 bool fence_holds(struct job *job, uint32_t rank, uint32_t *operation);
 void fence_drop_all(struct server *server, struct job *job);
 
-/* look.c: what ranks do. */
+/* rank_look.c: what ranks do. */
 int look_from_rank(struct server *server, struct job *job, uint32_t rank, opal_buffer_t *buffer);
 void look_rank_gone(struct server *server, struct job *job, uint32_t rank);
 

@@ -1,7 +1,7 @@
 /* What a PMIx server says of a job, as a job map. */
 #include <config.h>
 
-#include <bootstrap/pmix/job.h>
+#include <bootstrap/pmix/pmix_map.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "pmix-server.h"
 #include <base/data/clock.h>
 #include <base/settings/param.h>
-#include <bootstrap/pmix/job.h>
 #include <bootstrap/pmix/pmix.h>
+#include <bootstrap/pmix/pmix_map.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>

@@ -1,6 +1,6 @@
 /* What this process does, for its daemon, which asks (CLIENT_LOOK). */
-#ifndef BOOTSTRAP_LOOK_H
-#define BOOTSTRAP_LOOK_H
+#ifndef BOOTSTRAP_LOOK_ANSWER_H
+#define BOOTSTRAP_LOOK_ANSWER_H
 
 #include <rml/interface/core.h>
 

@@ -1,6 +1,6 @@
 #include <config.h>
 
-#include <bootstrap/pmix/job.h>
+#include <bootstrap/pmix/pmix_map.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include <config.h>
 
 #include <base/types/name.h>
-#include <bootstrap/look.h>
+#include <bootstrap/look_answer.h>
 #include <btl/interface/base.h>
 #include <keel/btl_ext.h>
 #include <pml/process/process.h>

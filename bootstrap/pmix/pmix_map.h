@@ -1,6 +1,6 @@
 /* What a PMIx server says of a job, as a job map. Pure. */
-#ifndef BOOTSTRAP_PMIX_JOB_H
-#define BOOTSTRAP_PMIX_JOB_H
+#ifndef BOOTSTRAP_PMIX_PMIX_MAP_H
+#define BOOTSTRAP_PMIX_PMIX_MAP_H
 
 #include <bootstrap/pmix/module.h>
 #include <wireup/job_map.h>
