@@ -281,6 +281,8 @@ static int run_case(struct minihost *host, void *arg)
     const char *checked = getenv("KEEL_MCA_btl_check");
     test.checked = checked && strcmp(checked, "1") == 0;
     must(&test, param_override("btl", job->module) == ORTE_SUCCESS);
+    /* A checkpoint has as long as its case: many losses and few processors make it slow. */
+    must(&test, param_override("btl_base_quiesce_timeout_ms", "3600000") == ORTE_SUCCESS);
     char reason[512] = "";
     if (fault_open(reason, sizeof(reason)) != ORTE_SUCCESS ||
         btl_open(&minihost_ops, host, reason, sizeof(reason)) != ORTE_SUCCESS) {
