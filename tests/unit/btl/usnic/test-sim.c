@@ -9,7 +9,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SCHEDULES = 10000, SLOWER = 10 };
 #else
-enum { SCHEDULES = 20000, SLOWER = 1 };
+enum { SCHEDULES = 100000, SLOWER = 1 };
 #endif
 
 enum { CASE_S = 300, LIMIT_S = 7200 }; /* the latter of a count that was given */
