@@ -39,9 +39,10 @@ tests_unit_pml_test_pml_rail_LDADD = tests/lib/libunit.la libpml.la libptl.la li
 tests_unit_pml_test_pml_sim_SOURCES = tests/unit/pml/test-pml-sim.c \
 	tests/unit/pml/sim/sim.h tests/unit/pml/sim/state.h tests/unit/pml/sim/sim.c \
 	tests/unit/pml/sim/process.c tests/unit/pml/sim/modules.c tests/unit/pml/sim/rdma.c \
-	tests/unit/pml/sim/faults.c tests/unit/pml/sim/program.c tests/unit/pml/sim/sabotage.c
+	tests/unit/pml/sim/faults.c tests/unit/pml/sim/handshake.c \
+	tests/unit/pml/sim/program.c tests/unit/pml/sim/sabotage.c
 sabotaged = -Wl,--wrap=rail_decode_number,--wrap=rail_window_take,--wrap=rail_set_came \
 	-Wl,--wrap=rail_encode_came,--wrap=match_at_once,--wrap=match_arrive,--wrap=range_add \
-	-Wl,--wrap=rail_ptl_get
+	-Wl,--wrap=rail_ptl_get,--wrap=rail_link_renew
 tests_unit_pml_test_pml_sim_LDFLAGS = $(AM_LDFLAGS) $(sabotaged)
 tests_unit_pml_test_pml_sim_LDADD = tests/lib/libsim.la tests/lib/libunit.la libpml.la libptl.la libbtl.la libbase.la

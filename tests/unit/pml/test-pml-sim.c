@@ -11,7 +11,7 @@ enum { SCHEDULES = 2000 };
 #else
 enum { SCHEDULES = 10000 };
 #endif
-enum { FATES = 6 };     /* cases that share the schedules */
+enum { FATES = 8 };     /* cases that share the schedules */
 enum { FEW = 5000 };    /* schedules in which a sabotage shows */
 enum { LIMIT_S = 600 }; /* of a count that was given */
 
@@ -43,18 +43,21 @@ static void schedules(const struct sim_options *options)
         sum.shortages += report.shortages;
         sum.denied += report.denied;
         sum.divided += report.divided;
+        sum.gave_way += report.gave_way;
         sum.deaths += report.deaths;
         sum.returns += report.returns;
         sum.late += report.late;
         sum.stale += report.stale;
     }
     ck_assert(chosen || options->parts || options->rails == 1 || sum.divided > 0);
+    ck_assert(chosen || !options->handshakes || sum.gave_way > 0);
 #define N(what) (unsigned long long) sum.what
     printf("# %llu schedules: %llu events, %llu messages, %llu failed, %llu puts, %llu gets, "
-           "%llu divided, %llu shortages, %llu denied, %llu deaths, %llu returns, %llu late, %llu "
-           "stale\n",
+           "%llu divided, %llu shortages, %llu denied, %llu deaths, %llu returns, %llu gave way, "
+           "%llu late, %llu stale\n",
            (unsigned long long) count, N(events), N(messages), N(failed), N(puts), N(gets),
-           N(divided), N(shortages), N(denied), N(deaths), N(returns), N(late), N(stale));
+           N(divided), N(shortages), N(denied), N(deaths), N(returns), N(gave_way), N(late),
+           N(stale));
 }
 
 UNIT_CASE(one_rail, schedules(&(struct sim_options){.rails = 1}))
@@ -62,6 +65,9 @@ UNIT_CASE(one_rail_that_dies, schedules(&(struct sim_options){.rails = 1, .fate 
 UNIT_CASE(several_rails, schedules(&(struct sim_options){.fate = SIM_CALM}))
 UNIT_CASE(rails_that_die_and_return, schedules(&(struct sim_options){.fate = SIM_FAILOVER}))
 UNIT_CASE(frames_in_parts, schedules(&(struct sim_options){.fate = SIM_FAILOVER, .parts = true}))
+UNIT_CASE(rails_that_do_not_connect, schedules(&(struct sim_options){.handshakes = true}))
+UNIT_CASE(rails_that_connect_or_not_and_die,
+          schedules(&(struct sim_options){.fate = SIM_LAST, .handshakes = true}))
 UNIT_CASE(all_rails_that_die, schedules(&(struct sim_options){.fate = SIM_LAST}))
 
 /* In this schedule a process is told that it was given up while it accesses memory, over a rail
@@ -92,10 +98,10 @@ START_TEST(puts_end_before_their_sends)
 END_TEST
 
 /* Messages over rails without this part do not pass, in a schedule in which they do with it. */
-static void must_fail(enum sim_sabotage sabotage)
+static void must_fail_with(enum sim_sabotage sabotage, struct sim_options sound)
 {
-    const struct sim_options sound = {.fate = SIM_FAILOVER},
-                             options = {.fate = SIM_FAILOVER, .sabotage = sabotage};
+    struct sim_options options = sound;
+    options.sabotage = sabotage;
     struct sim_report report = {.held = true}, without;
     log_set_sink(unheard, NULL);
     for (uint64_t seed = 1; report.held && seed <= FEW; seed++) {
@@ -111,6 +117,11 @@ static void must_fail(enum sim_sabotage sabotage)
     ck_assert(!report.held);
 }
 
+static void must_fail(enum sim_sabotage sabotage)
+{
+    must_fail_with(sabotage, (struct sim_options){.fate = SIM_FAILOVER});
+}
+
 UNIT_CASE(fails_with_fragments_that_are_taken_twice, must_fail(SIM_FRAGMENTS_TWICE))
 UNIT_CASE(fails_with_messages_that_are_taken_twice, must_fail(SIM_MESSAGES_TWICE))
 UNIT_CASE(fails_with_the_order_of_arrival, must_fail(SIM_ORDER_OF_ARRIVAL))
@@ -120,5 +131,7 @@ UNIT_CASE(fails_with_late_puts_that_are_let_in, must_fail(SIM_LATE_RDMA))
 UNIT_CASE(fails_with_a_second_rail_that_stays_open, must_fail(SIM_SECOND_OPEN))
 UNIT_CASE(fails_with_ends_before_data, must_fail(SIM_FIN_BEFORE_DATA))
 UNIT_CASE(fails_with_numbers_that_do_not_wrap, must_fail(SIM_NO_WRAP))
+UNIT_CASE(fails_with_frames_that_wait_for_a_rail_which_does_not_connect,
+          must_fail_with(SIM_KEEPS_RAIL, (struct sim_options){.handshakes = true}))
 
 UNIT_MAIN_COUNTED("pml-sim", LIMIT_S)

@@ -153,30 +153,47 @@ void sim_opened(endpoint *end)
     }
     end->session = link->session;
     end->up = true;
+    end->unconnected = false;
     sim_log("%d knows that rail %d to %d works", end->rank, end->rail, end->peer);
     end->under_way = 0;
     end->free_at = end->last_at = sim_now();
+    for (struct list *item; (item = list_pop(&end->queue));) {
+        sim_frame_go(end, container_of(item, struct sim_frame, item.link));
+    }
     sim_tell_choice(end, true);
     sim.busy--;
 }
 
 /* ---- what is to come ---- */
 
+/* The first rail is there from the beginning, others come perhaps. */
+static void link_init(int number, int low, int high)
+{
+    struct sim_link *link = sim_link_of(number, low, high);
+    bool there = number == 0 || sim.options.fate == SIM_CALM || chance(80);
+    *link = (struct sim_link){.rail = number, .low = low, .high = high, .session = there};
+    if (!there) {
+        sim.busy++;
+        later(below(SIM_WINDOW), ON_RETURN, low, link);
+    }
+}
+
 static void links_init(void)
 {
     for (int number = 0; number < sim.rails; number++) {
         for (int low = 0; low < sim.ranks; low++) {
             for (int high = low + 1; high < sim.ranks; high++) {
-                /* the first rail is there from the beginning, others come perhaps */
-                struct sim_link *link = sim_link_of(number, low, high);
-                bool there = number == 0 || sim.options.fate == SIM_CALM || chance(80);
-                *link =
-                    (struct sim_link){.rail = number, .low = low, .high = high, .session = there};
-                if (!there) {
-                    sim.busy++;
-                    later(below(SIM_WINDOW), ON_RETURN, low, link);
-                }
+                link_init(number, low, high);
             }
+        }
+    }
+}
+
+static void handshakes_init(void)
+{
+    for (int low = 0; low < sim.ranks; low++) {
+        for (int high = low + 1; high < sim.ranks; high++) {
+            sim_handshakes_plan(low, high);
         }
     }
 }
@@ -184,6 +201,9 @@ static void links_init(void)
 void sim_faults_plan(void)
 {
     links_init();
+    if (sim.options.handshakes) {
+        handshakes_init();
+    }
     int count = sim.options.fate == SIM_CALM       ? 0
                 : sim.options.fate == SIM_FAILOVER ? 1 + (int) below(FAULTS)
                                                    : 1 + (int) below(LAST_FAULTS);

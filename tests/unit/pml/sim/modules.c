@@ -16,7 +16,8 @@ static struct waiting *waiting_of(struct keel_btl_pending *pending)
 
 static bool has_room(const endpoint *end)
 {
-    return end->under_way < sim.kinds[end->rail].room;
+    const struct sim_kind *kind = &sim.kinds[end->rail];
+    return (!end->unconnected || kind->queues) && end->under_way < kind->room;
 }
 
 static bool waits(const struct waiting *waiting)
@@ -124,7 +125,8 @@ static int sendi(mca_btl_base_module_t *btl, endpoint *end, opal_convertor_t *co
         return OPAL_ERR_BAD_PARAM;
     }
     end->used = true;
-    if (!end->up) {
+    sim_connect(end);
+    if (!end->up && !end->unconnected) {
         return OPAL_ERR_UNREACH;
     }
     if (is_short(end)) {
@@ -135,18 +137,35 @@ static int sendi(mca_btl_base_module_t *btl, endpoint *end, opal_convertor_t *co
                                 .rail = end->rail,
                                 .from = end->rank,
                                 .to = end->peer,
-                                .session = end->session,
                                 .size = header_size + size};
     memcpy(frame->bytes, header, header_size);
     if (size > 0 &&
         opal_convertor_pack_bytes(convertor, frame->bytes + header_size, size) != size) {
         sim_violated("a frame of bytes that there are not");
     }
+    if (end->unconnected) {
+        end->under_way++;
+        list_append(&end->queue, &frame->item.link);
+    } else {
+        sim_frame_go(end, frame);
+    }
+    return OPAL_SUCCESS;
+}
+
+void sim_frame_go(endpoint *end, struct sim_frame *frame)
+{
     end->under_way++;
+    frame->session = end->session;
     sim_log("%d sends %zu bytes, %#x, over rail %d to %d", end->rank, frame->size, frame->bytes[0],
             end->rail, end->peer);
     later(arrival_of(end, frame->size) - sim_now(), ON_FRAME, end->peer, frame);
-    return OPAL_SUCCESS;
+}
+
+void sim_frames_drop(endpoint *end)
+{
+    for (struct list *item; (item = list_pop(&end->queue));) {
+        free(container_of(item, struct sim_frame, item.link));
+    }
 }
 
 bool sim_link_lets_in(const struct sim_link *link, bool down, uint64_t *wait)
@@ -231,16 +250,21 @@ static void endpoints_init(struct sim_module *module)
     for (int peer = 0; peer < sim.ranks; peer++) {
         endpoint *end = &module->endpoints[peer];
         const struct sim_link *link = sim_link_of(module->rail, module->rank, peer);
-        *end = (endpoint){.notice.what = ON_NOTICE,
-                          .open.what = ON_OPEN,
-                          .rank = module->rank,
-                          .peer = peer,
-                          .rail = module->rail,
-                          .up = peer != module->rank && link->session > 0,
-                          .listed = peer != module->rank && link->session > 0,
-                          .session = link->session};
+        *end =
+            (endpoint){.notice.what = ON_NOTICE,
+                       .open.what = ON_OPEN,
+                       .look.what = ON_LOOK,
+                       .rank = module->rank,
+                       .peer = peer,
+                       .rail = module->rail,
+                       .up = peer != module->rank && link->session > 0,
+                       .listed = peer != module->rank && (link->session > 0 || link->unconnected),
+                       .unconnected = peer != module->rank && link->unconnected,
+                       .session = link->session};
         list_init(&end->notice.link);
         list_init(&end->open.link);
+        list_init(&end->look.link);
+        list_init(&end->queue);
         list_init(&end->ops);
     }
 }
@@ -264,5 +288,8 @@ struct sim_module *sim_module_create(int rank, int number)
 void sim_module_destroy(struct sim_module *module)
 {
     sim_rdma_fini(module);
+    for (int peer = 0; peer < sim.ranks; peer++) {
+        sim_frames_drop(&module->endpoints[peer]);
+    }
     free(module);
 }

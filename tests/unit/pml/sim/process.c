@@ -167,6 +167,9 @@ static void take(struct sim_item *item)
     case ON_NOTICE:
         sim_noticed(container_of(item, endpoint, notice));
         break;
+    case ON_LOOK:
+        sim_looked(container_of(item, endpoint, look));
+        break;
     default:
         sim_opened(container_of(item, endpoint, open));
     }
@@ -282,27 +285,26 @@ static bool is_quiet(int rank)
     return pml->sends.in_use == 0 && pml->recvs.in_use == 0;
 }
 
-static bool is_chosen(const struct sim_process *process, const struct peer *peer,
-                      const struct ptl_path *path)
+bool sim_is_chosen(const endpoint *end)
 {
-    const orte_vpid_t rank = peer->proc->proc_name.vpid;
+    const struct sim_process *process = me();
     size_t i = 0;
-    while (i < process->chosen_count[rank] &&
-           process->chosen[rank][i].btl != rail_of(path->ptl)->btl) {
+    while (i < process->chosen_count[end->peer] && process->chosen[end->peer][i].endpoint != end) {
         i++;
     }
-    return i < process->chosen_count[rank];
+    return i < process->chosen_count[end->peer];
 }
 
 void sim_check_paths(int rank)
 {
     const struct sim_process *process = &sim.process[rank];
     const struct peer *peer;
+    sim_enter(rank);
     list_for_each (peer, &process->pml->all_peers, const struct peer, all) {
         const int other = (int) peer->proc->proc_name.vpid;
         bool right = peer->paths.count == process->chosen_count[other];
         for (size_t i = 0; right && i < peer->paths.count; i++) {
-            right = is_chosen(process, peer, &peer->paths.path[i]);
+            right = sim_is_chosen(peer->paths.path[i].peer->endpoint);
         }
         if (!right && peer->gone == OPAL_SUCCESS && peer->paths.count > 0) {
             sim_violated("rank %d uses %zu of %zu rails to %d", rank, peer->paths.count,

@@ -273,17 +273,18 @@ void sim_ops_fail(endpoint *end)
     }
 }
 
-static int check_call(const mca_btl_base_module_t *btl, const endpoint *end, const void *local,
+static int check_call(const mca_btl_base_module_t *btl, endpoint *end, const void *local,
                       const key *remote, size_t size, size_t limit)
 {
     if (size == 0 || size > limit || !local || (btl->btl_register_mem && !remote)) {
         sim_violated("rank %d: a put or get of %zu bytes that cannot be", end->rank, size);
         return OPAL_ERR_BAD_PARAM;
     }
-    if (!end->up) {
+    sim_connect(end);
+    if (!end->up && !end->unconnected) {
         return OPAL_ERR_UNREACH;
     }
-    if (chance(sim.kinds[end->rail].refuses)) {
+    if (end->unconnected || chance(sim.kinds[end->rail].refuses)) {
         sim.report->shortages++;
         return OPAL_ERR_OUT_OF_RESOURCE;
     }

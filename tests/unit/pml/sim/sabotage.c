@@ -2,7 +2,7 @@
  * these functions before production's own (--wrap in local.mk). */
 #include <pml/peers/core.h>
 #include <pml/pieces/range.h>
-#include <ptl/rail/window.h>
+#include <ptl/rail/link.h>
 #include <tests/unit/pml/sim/state.h>
 
 static uint8_t arriving; /* type of the frame; 0: unknown */
@@ -52,6 +52,13 @@ void __wrap_rail_encode_came(uint8_t *to, uint32_t came);
 void __wrap_rail_encode_came(uint8_t *to, uint32_t came)
 {
     __real_rail_encode_came(to, came + is(SIM_ACK_BEFORE_COPY));
+}
+
+bool __real_rail_link_renew(struct rail_link *link);
+bool __wrap_rail_link_renew(struct rail_link *link);
+bool __wrap_rail_link_renew(struct rail_link *link)
+{
+    return is(SIM_KEEPS_RAIL) || __real_rail_link_renew(link);
 }
 
 /* ---- messages ---- */

@@ -43,6 +43,7 @@ static void kind_init(struct sim_kind *kind, bool standby)
                           .refuses = chance(70) ? 0 : below(40),
                           .at_once = chance(70) ? 0 : below(100),
                           .denies = chance(70) ? 0 : below(60),
+                          .queues = sim.options.handshakes && chance(50),
                           .registers = sim.options.fate != SIM_CALM || chance(70),
                           .model = {.btl_component = &component,
                                     .btl_eager_limit = eager,
@@ -170,6 +171,9 @@ static void happen(const struct sim_event *event)
         break;
     case ON_RETURN:
         sim_return(event->what);
+        break;
+    case ON_LOOK:
+        sim_deliver(end->rank, &end->look);
         break;
     default:
         if (list_empty(&end->open.link)) {

@@ -3,7 +3,7 @@
  * in order, shortages of room, puts and gets that end at once or later, registrations), the choice
  * of rails, and what befalls rails: they die at any time, with what is under way arrived, late or
  * lost; one end notices before the other; they return as new sessions, or come for the first time;
- * or nothing passes for a while and nobody notices.
+ * they do not connect at first, or ever; or nothing passes for a while and nobody notices.
  *
  * What must hold: each message is received once, whole, by a receive that wants it, in MPI's order;
  * a send that ended well was delivered, unless all rails between the two were lost; its buffer is
@@ -35,12 +35,14 @@ enum sim_sabotage {
     SIM_SECOND_OPEN,      /* only that which a buffer had with a second rail does */
     SIM_FIN_BEFORE_DATA,  /* a send ends when its receiver begins to fetch */
     SIM_NO_WRAP,          /* a number after the last one is taken for an old one */
+    SIM_KEEPS_RAIL,       /* what was for a rail that is lost goes by no other one */
 };
 
 struct sim_options {
     int rails;          /* between two processes at most; 0: one to four */
     enum sim_fate fate; /* with one rail CALM stands for FAILOVER */
     bool parts;         /* two processes, whose first rail is too small for the others' frames */
+    bool handshakes;    /* rails connect when they are used, soon, after a while, or never */
     bool puts;          /* all rails put, none gets, and one end may be late to notice deaths */
     enum sim_sabotage sabotage;
 };
@@ -50,7 +52,8 @@ struct sim_report {
     char reason[200];
     uint64_t events, messages, bytes, failed; /* failed: sends and receives with an error */
     uint64_t puts, gets, shortages, denied;
-    uint64_t divided; /* receives that several rails put to */
+    uint64_t gave_way; /* ends of rails that did not connect */
+    uint64_t divided;  /* receives that several rails put to */
     uint64_t
         awaited; /* puts and gets to a process that was given up, which their ends waited for */
     uint64_t deaths, returns, late,

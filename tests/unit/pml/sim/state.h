@@ -12,6 +12,7 @@
 enum { SIM_RANKS = 4, SIM_RAILS = 4, SIM_CONTEXTS = 2 };
 #define SIM_US UINT64_C(1000)
 #define SIM_WINDOW (3000 * SIM_US) /* in which the program asks and rails die */
+#define SIM_NEVER UINT64_MAX
 
 enum sim_occasion {
     ON_POLL,   /* a process polls */
@@ -24,12 +25,13 @@ enum sim_occasion {
     ON_NOTICE, /* one end of a rail knows that it is dead */
     ON_RETURN, /* a dead rail works again */
     ON_OPEN,   /* one end of it knows */
+    ON_LOOK,   /* at one that does not connect */
 };
 
 /* What a process finds when it polls. */
 struct sim_item {
     struct list link;
-    enum sim_occasion what; /* FRAME, DONE, NOTICE or OPEN */
+    enum sim_occasion what; /* FRAME, DONE, NOTICE, OPEN or LOOK */
 };
 
 /* All rails of a number. */
@@ -41,15 +43,19 @@ struct sim_kind {
     unsigned at_once; /* of a hundred puts and gets so many end in the call */
     unsigned denies;  /* of a hundred puts and gets so many fail alone: in the call, or later */
     bool registers;
+    bool queues;                 /* frames, until it connects */
     mca_btl_base_module_t model; /* what modules declare */
 };
 
 struct mca_btl_base_endpoint_t {
-    struct sim_item notice, open;
+    struct sim_item notice, open, look;
     int rank, peer, rail;
     bool up;
     bool listed; /* the choice of rails takes it to be up */
     bool used;   /* something was sent or has come by it: before, nobody knows whose it is */
+    bool unconnected, wanted; /* it is not connected yet; something waits for that */
+    unsigned looks, late;     /* at it, since then; those while another rail to the peer was up */
+    struct list queue;        /* of struct sim_frame, which wait */
     uint32_t session;
     size_t under_way;          /* frames */
     uint64_t free_at, last_at; /* when it has sent, and when the last frame arrives */
@@ -68,7 +74,9 @@ struct sim_module {
 /* A rail between two processes, the lower rank first. */
 struct sim_link {
     int rail, low, high;
-    uint32_t session; /* of both ends; 0: never there */
+    uint32_t session;        /* of both ends; 0: never there */
+    bool unconnected, begun; /* its first session needs a handshake; that has begun */
+    uint64_t connects_ns;    /* the time of that */
     bool cut;
     int noticed;       /* ends that know that */
     uint64_t until[2]; /* what was sent before arrives by then, or is lost; [1]: to the lower */
@@ -159,6 +167,8 @@ void sim_processes_open(void);
 void sim_processes_close(void);
 /* No process has a request left, nor keeps a copy of a frame. */
 bool sim_processes_are_quiet(void);
+/* The process that runs may send by this end. */
+bool sim_is_chosen(const endpoint *end);
 /* Messages go over all rails that the process has now. */
 void sim_check_paths(int rank);
 /* The process polls in so much time, or before. */
@@ -177,6 +187,10 @@ void sim_frame_taken(struct sim_frame *frame);
 /* Calls what waits for room. Returns how many were called. */
 int sim_give_room(struct sim_process *process);
 void sim_end_pending(struct sim_process *process, const endpoint *ended);
+/* A frame goes on its way. */
+void sim_frame_go(endpoint *end, struct sim_frame *frame);
+/* Those that wait for the connection. */
+void sim_frames_drop(endpoint *end);
 /* Whether what was sent from one end comes to the other now; *wait: after so much more time. */
 bool sim_link_lets_in(const struct sim_link *link, bool down, uint64_t *wait);
 /* Whether it comes later than it should; then it comes again by itself. */
@@ -208,6 +222,14 @@ void sim_notice(endpoint *end);
 void sim_noticed(endpoint *end);
 void sim_return(struct sim_link *link);
 void sim_opened(endpoint *end);
+
+/* --- handshake.c --- */
+
+/* Which rails between two processes are there, but do not connect at once. */
+void sim_handshakes_plan(int low, int high);
+/* Something is to go by this end; nothing happens where it needs no handshake. */
+void sim_connect(endpoint *end);
+void sim_looked(endpoint *end);
 
 /* --- program.c --- */
 
