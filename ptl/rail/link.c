@@ -143,6 +143,12 @@ static void tell_of_room(struct rail_link *link)
 
 /* ---- rails ---- */
 
+static struct way way_by(const struct keel_rail *chosen)
+{
+    struct rail_module *module = chosen->send ? rail_module_over(chosen->btl) : NULL;
+    return (struct way){module, chosen->endpoint};
+}
+
 /* This rail where it leads to the process now, else the best one. */
 static struct way any_way_to(const struct rail_link *link, const struct rail_module *preferred)
 {
@@ -150,12 +156,26 @@ static struct way any_way_to(const struct rail_link *link, const struct rail_mod
     size_t count = 0;
     const struct keel_rail *rails = keel_host_rails(link->proc, &count);
     for (size_t i = 0; i < count; i++) {
-        struct rail_module *module = rails[i].send ? rail_module_over(rails[i].btl) : NULL;
-        if (module && (module == preferred || !best.module)) {
-            best = (struct way){module, rails[i].endpoint};
+        const struct way way = way_by(&rails[i]);
+        if (way.module && (way.module == preferred || !best.module)) {
+            best = way;
         }
     }
     return best;
+}
+
+/* The best one that is connected; without any the best one. */
+static struct way connected_way_to(const struct rail_link *link)
+{
+    size_t count = 0;
+    const struct keel_rail *rails = keel_host_rails(link->proc, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct way way = way_by(&rails[i]);
+        if (way.module && btl_connected(way.module->btl, way.endpoint)) {
+            return way;
+        }
+    }
+    return any_way_to(link, NULL);
 }
 
 /* The same; none to a process that was given up. */
@@ -471,7 +491,7 @@ void rail_link_say(struct rail_link *link, struct rail_module *module,
 static void say_what_came(struct rail_link *link)
 {
     uint8_t bytes[RAIL_NUMBER_BYTES];
-    const struct way way = any_way_to(link, NULL);
+    const struct way way = connected_way_to(link);
     if (link->lost) {
         rail_encode_lost(bytes);
     } else {

@@ -82,3 +82,15 @@ void sim_looked(endpoint *end)
     }
     sim.busy--;
 }
+
+void sim_check_word(const endpoint *end)
+{
+    for (int i = 0; i < sim.rails; i++) {
+        const endpoint *other = sim_end(i, end->rank, end->peer);
+        if (other->up && sim_is_chosen(other)) {
+            sim_violated("rank %d tells %d what came by rail %d, which is not connected, and not "
+                         "by rail %d",
+                         end->rank, end->peer, end->rail, i);
+        }
+    }
+}

@@ -119,6 +119,7 @@ static int sendi(mca_btl_base_module_t *btl, endpoint *end, opal_convertor_t *co
                  void *header, size_t header_size, size_t size, uint8_t order, uint32_t flags,
                  uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
+    struct rail_part part;
     (void) order, (void) flags, (void) descriptor;
     if (header_size + size > btl->btl_max_send_size || channel != RAIL_CHANNEL || tag != RAIL_TAG) {
         sim_violated("a frame of %zu bytes on channel %d", header_size + size, channel);
@@ -126,6 +127,10 @@ static int sendi(mca_btl_base_module_t *btl, endpoint *end, opal_convertor_t *co
     }
     end->used = true;
     sim_connect(end);
+    if (end->unconnected && rail_decode_number(&part, header, header_size) &&
+        part.kind == RAIL_PART_NONE) {
+        sim_check_word(end);
+    }
     if (!end->up && !end->unconnected) {
         return OPAL_ERR_UNREACH;
     }

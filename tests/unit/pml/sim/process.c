@@ -213,6 +213,13 @@ const opal_proc_t *btl_proc_of(mca_btl_base_module_t *btl, const endpoint *end)
     return end->used ? &sim.process[end->peer].proc : NULL;
 }
 
+bool btl_connected(mca_btl_base_module_t *btl, endpoint *end)
+{
+    (void) btl;
+    sim_connect(end);
+    return end->up;
+}
+
 /* The other end notices as it does when the rail dies. */
 const orte_process_name_t *btl_fail(mca_btl_base_module_t *btl, endpoint *end, const char *why)
 {

@@ -230,6 +230,9 @@ void sim_handshakes_plan(int low, int high);
 /* Something is to go by this end; nothing happens where it needs no handshake. */
 void sim_connect(endpoint *end);
 void sim_looked(endpoint *end);
+/* This end, which is not connected, is to say what has come: a violation where another one could.
+ */
+void sim_check_word(const endpoint *end);
 
 /* --- program.c --- */
 
