@@ -106,7 +106,7 @@ static void limits_set(struct ofi_module *ofi)
     }
     /* Three pieces: header, the caller's header, user memory. A provider that runs in software
      * may look for the memory once its user was told that the peer has failed, and has it back. */
-    if (!ofi->traits->is_software && !fabric_wants_local(&ofi->fabric) &&
+    if (ofi->traits->is_hardware && !fabric_wants_local(&ofi->fabric) &&
         info->tx_attr->iov_limit >= 3) {
         super->btl_flags |= MCA_BTL_FLAGS_SEND_INPLACE;
     }
@@ -204,7 +204,7 @@ static bool is_native(struct param *choice, const struct ofi_traits *traits, con
         }
         return !why_not;
     case RMA_AUTO:
-        return !traits->is_software && !why_not;
+        return traits->is_hardware && !why_not;
     default:
         return false;
     }

@@ -9,26 +9,22 @@ static const char in_silence[] = "a small operation that the target refuses neve
 static const char with_connection[] = "an operation that the target refuses ends the connection";
 
 static const struct ofi_traits known[] = {
-    {.provider = "shm", .is_software = true, .no_rma = in_silence, .no_atomics = in_silence},
+    {.provider = "verbs;ofi_rxm", .is_hardware = true},
+    {.provider = "cxi", .is_hardware = true},
+    {.provider = "gni", .is_hardware = true},
+    {.provider = "shm", .no_rma = in_silence, .no_atomics = in_silence},
     {.provider = "tcp;ofi_rxm",
-     .is_software = true,
      .no_rma = with_connection,
      .no_atomics = with_connection,
      .stays = true},
     {.provider = "net;ofi_rxm",
-     .is_software = true,
      .no_rma = with_connection,
      .no_atomics = with_connection,
      .stays = true},
     /* Its own window is larger than the buffer of a UDP socket, and what overflows costs seconds.
      */
-    {.provider = "udp;ofi_rxd",
-     .is_software = true,
-     .no_atomics = "they end the process",
-     .window = RXD_WINDOW},
-    {.provider = "net", .is_software = true},
-    {.provider = "sockets", .is_software = true},
-    {.provider = "ofi_rxd", .is_software = true, .window = RXD_WINDOW},
+    {.provider = "udp;ofi_rxd", .no_atomics = "they end the process", .window = RXD_WINDOW},
+    {.provider = "ofi_rxd", .window = RXD_WINDOW},
 };
 
 static bool is_of(const char *provider, const struct ofi_traits *traits)

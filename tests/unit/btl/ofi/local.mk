@@ -2,7 +2,10 @@
 if HAVE_FABRIC
 check_PROGRAMS += tests/unit/btl/ofi/test-card tests/unit/btl/ofi/test-wire tests/unit/btl/ofi/test-door \
 	tests/unit/btl/ofi/test-leftovers tests/unit/btl/ofi/test-fabric tests/unit/btl/ofi/test-native \
-	tests/unit/btl/ofi/test-return tests/unit/btl/ofi/test-silence tests/unit/btl/fabric/test-fabric
+	tests/unit/btl/ofi/test-return tests/unit/btl/ofi/test-silence tests/unit/btl/ofi/test-traits \
+	tests/unit/btl/fabric/test-fabric
+tests_unit_btl_ofi_test_traits_SOURCES = tests/unit/btl/ofi/test-traits.c
+tests_unit_btl_ofi_test_traits_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_ofi_test_silence_SOURCES = tests/unit/btl/ofi/test-silence.c
 tests_unit_btl_ofi_test_silence_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_ofi_test_return_SOURCES = tests/unit/btl/ofi/test-return.c \
