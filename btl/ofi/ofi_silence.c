@@ -89,13 +89,12 @@ static void look_at(struct ofi_module *ofi, ofi_endpoint *peer)
 
     silence->seen = peer->order.expected;
     silence->quiet = alive ? 0 : silence->quiet + (silence->quiet < QUIET);
-    if (alive) {
-        silence->unanswered = 0;
+    bool in_vain = silence->probe.answer != HOST_NOT_ASKED && silence->unanswered < UNANSWERED;
+    silence->unanswered = alive ? 0 : silence->unanswered + in_vain;
+    if (alive && silence->answers) {
         clear_probes(silence);
     } else {
-        silence->unanswered +=
-            silence->probe.answer != HOST_NOT_ASKED && silence->unanswered < UNANSWERED;
-        keep_first(ofi, silence);
+        keep_first(ofi, silence); /* frames do not tell whether the host answers */
     }
     if (silence->answers && silence->unanswered >= UNANSWERED) {
         btl_peer_fail(&peer->life, "its host does not answer, and nothing comes from it");

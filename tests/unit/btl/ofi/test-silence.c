@@ -142,6 +142,29 @@ START_TEST(a_host_whose_answer_takes_longer_than_a_look_is_not_missed)
 }
 END_TEST
 
+/* Else it could be cut off unnoticed, once something had come from it. */
+START_TEST(a_frame_that_comes_first_leaves_the_question_open)
+{
+    int ends[2];
+    connect_to_host();
+    connect_slowly(ends);
+    host_probe_clear(&peer.silence.probe);
+    peer.silence.probe = (struct host_probe){ends[0], HOST_NO_ANSWER};
+    peer.order.expected++;
+    ofi_silence_check(&ofi);
+    for (int i = 0; i < 4; i++) {
+        peer.order.expected++;
+        look_in_vain();
+        ck_assert(!peer.silence.answers);
+    }
+    answer_now(ends[1]);
+    look_in_vain();
+    ck_assert(peer.silence.answers);
+    ofi_silence_clear(&peer.silence);
+    close(ends[1]);
+}
+END_TEST
+
 START_TEST(a_host_that_never_answered_is_not_judged)
 {
     connect_to_host();
