@@ -6,7 +6,7 @@
 #include <base/types/name.h>
 #include <btl/peers/peer.h>
 
-enum { LOOKS = 8 }; /* at handshakes, within connect_us */
+enum { LOOKS = 8 }; /* at handshakes, within give_way_us */
 
 static struct param connect_timeout = PARAM_INT(
     "btl_base_connect_timeout_ms", "5000", 0, 3600000, "ms",
@@ -187,9 +187,9 @@ static void enter_state(struct btl_peer *peer, enum btl_peer_state state)
     peer->state = state;
     peers->retrying -= peer->before == PEER_RETRYING;
     peers->retrying += state == PEER_RETRYING;
-    peers->shaking -= peer->before == PEER_HANDSHAKE;
-    peers->shaking += state == PEER_HANDSHAKE;
-    peer->late = 0;
+    peers->handshaking -= peer->before == PEER_HANDSHAKE;
+    peers->handshaking += state == PEER_HANDSHAKE;
+    peer->looks = 0;
     if (peers->retrying == 0) {
         linkwatch_close(&peers->links);
     }
@@ -496,9 +496,9 @@ static void retry_now(struct btl_peers *peers)
 
 /* What waits for them is to go by the module that connects. That may be one that nobody used. Looks
  * are counted, since time also passes while this process computes, and answers wait for it. */
-static void fail_late(struct btl_peers *peers)
+static void let_give_way(struct btl_peers *peers)
 {
-    const uint64_t now_us = peers->clock_us(), limit_us = peers->connect_us;
+    const uint64_t now_us = peers->clock_us(), limit_us = peers->give_way_us;
     struct btl_peer *peer;
 
     if (now_us < peers->look_us || limit_us == 0) {
@@ -506,12 +506,12 @@ static void fail_late(struct btl_peers *peers)
     }
     peers->look_us = now_us + limit_us / LOOKS;
     list_for_each (peer, &peers->used, struct btl_peer, link) {
-        if (peer->state != PEER_HANDSHAKE || !peer->proc || ++peer->late <= LOOKS / 2) {
+        if (peer->state != PEER_HANDSHAKE || !peer->proc || ++peer->looks <= LOOKS / 2) {
             continue;
         }
         if (!btl_connects_elsewhere(peers->module, peer->proc)) {
-            peer->late = LOOKS / 2;
-        } else if (peer->late > LOOKS) {
+            peer->looks = LOOKS / 2;
+        } else if (peer->looks > LOOKS) {
             btl_peer_fail(peer, "it does not connect, and another module does");
         }
     }
@@ -532,8 +532,8 @@ int btl_peers_progress(struct btl_peers *peers)
     if (!list_empty(&peers->connecting)) {
         wake(peers);
     }
-    if (peers->shaking > 0) {
-        fail_late(peers);
+    if (peers->handshaking > 0) {
+        let_give_way(peers);
     }
     return events;
 }
@@ -566,7 +566,7 @@ int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
                                 .name = name,
                                 .me = host->ops->me(host->arg)->proc_name,
                                 .clock_us = clock_us,
-                                .connect_us = (uint64_t) param_int(&connect_timeout) * 1000,
+                                .give_way_us = (uint64_t) param_int(&connect_timeout) * 1000,
                                 .roster = roster_create(endpoint_bytes)};
     list_init(&peers->used);
     list_init(&peers->connecting);
@@ -576,8 +576,8 @@ int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
 
 void btl_peers_limit(struct btl_peers *peers, uint64_t silence_us)
 {
-    if (silence_us > 0 && silence_us < peers->connect_us) {
-        peers->connect_us = silence_us;
+    if (silence_us > 0 && silence_us < peers->give_way_us) {
+        peers->give_way_us = silence_us;
     }
 }
 

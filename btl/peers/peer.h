@@ -15,7 +15,7 @@
  * A peer that connects leads to UP from every state before it. BROKEN lasts until del_procs or a
  * restart; where nobody added the peer, until it comes again; or until the choice of rails has it
  * tried again: RETRYING takes nothing either, connects every BTL_RETRY_US, and where a network link
- * comes up, and fails without a report. HANDSHAKE fails after connect_us where another module has
+ * comes up, and fails without a report. HANDSHAKE fails after give_way_us where another module has
  * connected to the peer. One that is lost while CLOSING is cut, and stays so. While a peer is
  * FAILING, nothing was called back yet: progress does it, and reports the error once,
  * after all callbacks.
@@ -57,7 +57,7 @@ struct btl_peer {
     bool departed;                     /* it has left by itself, and did not come back since */
     bool hidden;                       /* it is in no roster, and fails without a report */
     bool elsewhere; /* its card says that other modules reach it: this one never will */
-    uint8_t late;   /* looks at its handshake */
+    uint8_t looks;  /* at its handshake */
     struct btl_card_question *question; /* NULL: none is open */
     uint64_t wake_us, give_up_us;       /* HANDSHAKE, RETRYING */
     uint64_t incarnation;               /* of the process at the other end; the transport's */
@@ -105,25 +105,25 @@ struct btl_peers {
     orte_process_name_t me;
     uint64_t (*clock_us)(void);
     uint64_t handshake_us, flush_us; /* time for a handshake, and for each step of closing */
-    uint64_t connect_us;   /* time for a handshake where another module connects; 0: no limit */
+    uint64_t give_way_us;   /* time for a handshake where another module connects; 0: no limit */
     uint64_t look_us;      /* when the handshakes are next compared with it */
     struct roster *roster; /* owned; has those never used, too */
     struct list used;
     struct list connecting; /* HANDSHAKE or RETRYING, with wake_us */
     struct list failing;
     size_t retrying;        /* peers */
-    size_t shaking;         /* peers in HANDSHAKE */
+    size_t handshaking;     /* peers in HANDSHAKE */
     struct linkwatch links; /* open while there are any */
     uint64_t sessions;      /* that came up so far; for btl/framework/stats.h */
     bool closing;           /* the module ends: nobody gets in, nothing is reported */
 };
 
-/* Sets everything but handshake_us and flush_us; connect_us by btl_base_connect_timeout_ms. name:
+/* Sets everything but handshake_us and flush_us; give_way_us by btl_base_connect_timeout_ms. name:
  * the component's, for cards, and for texts too unless the module has a name of its own. */
 int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
                    mca_btl_base_module_t *module, const char *name,
                    size_t endpoint_bytes) KEEL_MUST_CHECK;
-/* A peer that is silent for so long has failed (0: never), so connect_us is no longer than that. */
+/* A peer that is silent for so long has failed (0: never), so give_way_us is no longer than that. */
 void btl_peers_limit(struct btl_peers *peers, uint64_t silence_us);
 /* All peers were ended. */
 void btl_peers_fini(struct btl_peers *peers);

@@ -459,7 +459,7 @@ static struct btl_peer *start_beside(bool *others)
     struct btl_peer *peer = start(true);
     btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = others});
     wire.retries = true;
-    peers.connect_us = 40;
+    peers.give_way_us = 40;
     btl_peer_want(peer);
     return peer;
 }
@@ -533,14 +533,14 @@ END_TEST
 START_TEST(the_time_to_connect_is_no_longer_than_that_of_a_silent_peer)
 {
     (void) start(true);
-    const uint64_t usual_us = peers.connect_us;
+    const uint64_t usual_us = peers.give_way_us;
     ck_assert_uint_gt(usual_us, 0);
     btl_peers_limit(&peers, 0); /* none is lost by its silence */
-    ck_assert_uint_eq(peers.connect_us, usual_us);
+    ck_assert_uint_eq(peers.give_way_us, usual_us);
     btl_peers_limit(&peers, usual_us + 1);
-    ck_assert_uint_eq(peers.connect_us, usual_us);
+    ck_assert_uint_eq(peers.give_way_us, usual_us);
     btl_peers_limit(&peers, 1000);
-    ck_assert_uint_eq(peers.connect_us, 1000);
+    ck_assert_uint_eq(peers.give_way_us, 1000);
     stop();
 }
 END_TEST
