@@ -20,6 +20,7 @@ struct rail_set {
 struct way {
     struct mca_btl_base_endpoint_t *endpoint; /* NULL: not asked, or not reached */
     bool failed;                              /* until it returns, or a restart */
+    bool refused;                             /* the module did not lead to it, when asked */
 };
 
 /* A peer whose rails were asked for, that has come by itself, or that has ended. */
@@ -152,6 +153,7 @@ static bool is_open(const struct bml *bml, struct bml_peer *peer, size_t m)
         } else if (way->endpoint) {
             btl_keep(module, way->endpoint);
         }
+        way->refused = !way->endpoint;
     }
     return way->endpoint && !way->failed;
 }
@@ -319,20 +321,21 @@ static void note_met(void *arg, mca_btl_base_module_t *module, const orte_proces
     }
 }
 
-/* Inside a module: all others that lead to the peer are asked, so that they connect. */
+/* Inside a module, and often: the others that lead to the peer are asked, best first, until one is
+ * connected; those before it are to connect. */
 static bool connects(void *arg, const mca_btl_base_module_t *except,
                      const orte_process_name_t *name)
 {
     struct bml *bml = arg;
     struct bml_peer *peer = peer_of(bml, name);
-    bool some = false;
     for (size_t m = 0; peer && m < bml->module_count; m++) {
         mca_btl_base_module_t *module = bml->modules[m];
-        if (module != except && is_open(bml, peer, m)) {
-            some = btl_connected(module, peer->ways[m].endpoint) || some;
+        if (module != except && !peer->ways[m].refused && is_open(bml, peer, m) &&
+            btl_connected(module, peer->ways[m].endpoint)) {
+            return true;
         }
     }
-    return some;
+    return false;
 }
 
 /* Asked when a caller gives up an endpoint for good, which few do. */

@@ -9,7 +9,7 @@
 /* Three modules that reach everybody: two equal ones and a lesser one. */
 enum { FAST, TWIN, SLOW, MODULES };
 
-static int added[MODULES], deleted[MODULES];
+static int asked[MODULES], added[MODULES], deleted[MODULES];
 static bool reaches[MODULES] = {true, true, true};
 static int ended[MODULES];
 static struct mca_btl_base_endpoint_t *const some_endpoint = (void *) 64;
@@ -23,6 +23,7 @@ static int add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **pro
     ck_assert_ptr_null(reachable);
     for (size_t i = 0; i < count; i++) {
         endpoints[i] = reaches[btl - modules] ? some_endpoint : NULL;
+        asked[btl - modules]++;
         if (endpoints[i]) {
             added[btl - modules]++;
         }
@@ -486,17 +487,31 @@ END_TEST
 START_TEST(others_that_lead_to_a_peer_are_asked_whether_they_connect)
 {
     begin();
-    reaches[SLOW] = false;
     ck_assert(btl_connects_elsewhere(&modules[FAST], &procs[0]));
+    ck_assert_int_eq(asked[SLOW], 0); /* one of the class is connected */
     break_rail(TWIN, 0);
-    ck_assert(!btl_connects_elsewhere(&modules[FAST], &procs[0]));
-    ck_assert(btl_connects_elsewhere(&modules[TWIN], &procs[0]));
-    reaches[SLOW] = true;
-    ck_assert_int_eq(added[SLOW], 0);
     ck_assert(btl_connects_elsewhere(&modules[FAST], &procs[0])); /* a standby */
+    ck_assert(btl_connects_elsewhere(&modules[TWIN], &procs[0]));
     ck_assert_int_eq(added[SLOW], 1);
     end();
     ck_assert(!btl_connects_elsewhere(&modules[FAST], &procs[0]));
+}
+END_TEST
+
+START_TEST(one_that_does_not_lead_to_a_peer_is_asked_once_whether_it_connects)
+{
+    begin();
+    reaches[SLOW] = false;
+    break_rail(TWIN, 0);
+    for (int i = 0; i < 5; i++) {
+        ck_assert(!btl_connects_elsewhere(&modules[FAST], &procs[0]));
+    }
+    ck_assert_int_eq(asked[SLOW], 1);
+    reaches[SLOW] = true;
+    break_rail(FAST, 0); /* it is asked anew when rails are chosen */
+    ck_assert_str_eq(rails_of(0), "S");
+    ck_assert(btl_connects_elsewhere(&modules[FAST], &procs[0]));
+    end();
 }
 END_TEST
 
