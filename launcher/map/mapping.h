@@ -76,6 +76,8 @@ int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t o
                 char *cpus) KEEL_MUST_CHECK;
 /* The candidates of a program. */
 int mapping_choose_nodes(struct mapping *mapping, uint32_t app) KEEL_MUST_CHECK;
+/* Is it one of the nodes of the program that is being mapped? */
+bool mapping_is_candidate(const struct mapping *mapping, uint32_t node);
 /* seq and rankfile: one program's ranks, count of them (0: as many as are named). */
 int mapping_place_sequence(struct mapping *mapping, uint32_t app, uint32_t count) KEEL_MUST_CHECK;
 int mapping_place_rankfile(struct mapping *mapping, uint32_t app, uint32_t count) KEEL_MUST_CHECK;

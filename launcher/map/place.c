@@ -155,23 +155,27 @@ static bool may_free(const struct mapping *mapping, uint32_t node)
     return mapping->placement->overload && mapping->nodes[node].taken_count > 0;
 }
 
-/* Has the node room in this round, and for which object? */
-static bool has_room(struct mapping *mapping, uint32_t node, uint64_t round, uint32_t *object)
+/* The object for one more rank; frees processors where that helps. */
+static bool make_object(struct mapping *mapping, uint32_t node, uint32_t *object)
 {
-    struct node_state *state = &mapping->nodes[node];
-    bool leveled = mapping->per_node == 0; /* with -N the limit is the level */
-    if (!mapping_is_open(state) ||
-        (leveled && state->placed >= level_of(&mapping->plan->nodes[node], round))) {
-        return false;
-    }
     if (find_object(mapping, node, object)) {
         return true;
     }
     if (!may_free(mapping, node)) {
         return false;
     }
-    free_processors(state);
+    free_processors(&mapping->nodes[node]);
     return find_object(mapping, node, object);
+}
+
+/* Has the node room in this round, and for which object? */
+static bool has_room(struct mapping *mapping, uint32_t node, uint64_t round, uint32_t *object)
+{
+    struct node_state *state = &mapping->nodes[node];
+    bool leveled = mapping->per_node == 0; /* with -N the limit is the level */
+    return mapping_is_open(state) &&
+           (!leveled || state->placed < level_of(&mapping->plan->nodes[node], round)) &&
+           make_object(mapping, node, object);
 }
 
 static int place_one(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object)
@@ -316,98 +320,119 @@ static uint64_t count_free(const struct mapping *mapping, uint32_t app)
     return room > later ? room - later : 0;
 }
 
-/* Of all nodes: places as far as they are limited, else slots; and what max_slots allows. */
-static void count_slots(const struct mapping *mapping, unsigned long long *slots,
-                        unsigned long long *most, bool *given)
-{
-    *slots = *most = 0;
-    *given = false;
-    for (uint32_t i = 0; i < mapping->plan->node_count; i++) {
-        const struct map_node *node = &mapping->plan->nodes[i];
-        uint32_t limit = mapping->nodes[i].limit;
-        *slots += mapping->per_node     ? least(limit, mapping->per_node)
-                  : limit == UINT32_MAX ? node->slots
-                                        : limit;
-        *most += node->slots_max ? node->slots_max : RANKS_MAX;
-        *given |= node->slots_explicit;
-    }
-}
+/* --- why ranks have no place --- */
+
+static const char share_hint[] = "; --bind-to :overload-allowed lets ranks share them";
 
 static const char *plural(unsigned long long count)
 {
     return count == 1 ? "" : "s";
 }
 
-/* Would overload-allowed help? Where a rank has found its processors, others can share them. */
-static bool can_share(const struct mapping *mapping)
+/* What the nodes of the program that is being mapped have taken. */
+struct shortage {
+    unsigned long long placed; /* ranks */
+    unsigned long long most;   /* ranks on all nodes of the job, for max_slots */
+    uint32_t nodes;
+    bool given;      /* slots of some were given */
+    bool open;       /* some have slots that are free, */
+    bool processors; /* but not the processors of one more rank, */
+    bool shared;     /* which others have taken: overload-allowed would help */
+};
+
+/* Has a node no processors for one more rank, of some object? */
+static bool lacks_processors(const struct mapping *mapping, uint32_t node)
 {
-    bool taken = false;
-    for (uint32_t i = 0; i < mapping->plan->node_count; i++) {
-        const struct node_state *state = &mapping->nodes[i];
-        taken |= mapping_is_open(state) && state->taken_count > 0;
+    bool lacks = false;
+    for (uint32_t object = 0; object < objects_of(mapping, node) && !lacks; object++) {
+        lacks = !has_processors(mapping, node, object);
     }
-    return taken && !mapping->placement->overload;
+    return lacks;
 }
 
-static int explain_slots(struct mapping *mapping, unsigned long long ranks,
-                         unsigned long long slots, bool given)
+static struct shortage find_shortage(const struct mapping *mapping)
+{
+    struct shortage found = {0};
+    for (uint32_t i = 0; i < mapping->plan->node_count; i++) {
+        const struct map_node *node = &mapping->plan->nodes[i];
+        const struct node_state *state = &mapping->nodes[i];
+        found.most += node->slots_max ? node->slots_max : RANKS_MAX;
+        if (mapping_is_candidate(mapping, i)) {
+            bool open = mapping_is_open(state);
+            found.nodes++;
+            found.placed += state->placed;
+            found.given |= node->slots_explicit;
+            found.open |= open;
+            found.processors |= open && lacks_processors(mapping, i);
+            found.shared |= open && state->taken_count > 0 && !mapping->placement->overload;
+        }
+    }
+    return found;
+}
+
+static int explain_slots(struct mapping *mapping, const struct shortage *shortage, uint64_t wanted,
+                         uint32_t left)
 {
     const struct run_request *request = mapping->request;
-    const char *are = given ? "were given" : "there are";
-    if (slots == 1) {
-        are = given ? "was given" : "there is";
+    const char *hint =
+        request->oversubscribe || request->no_oversubscribe ? "" : "; --oversubscribe allows it";
+    const char *are = shortage->given ? "were given" : "there are";
+    if (shortage->open) { /* by ppr, which does not fill it */
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%u of %llu ranks of ppr:%u:%s find no free slot%s", left,
+                            (unsigned long long) wanted, mapping->placement->per_object,
+                            level_name(mapping->map_level), hint);
     }
-    return mapping_fail(
-        mapping, ORTE_ERR_OUT_OF_RESOURCE, "%llu ranks are more than the %llu slot%s that %s%s%s",
-        ranks, slots, plural(slots), are, mapping->per_node ? " and that -N counts" : "",
-        request->oversubscribe || request->no_oversubscribe ? "" : "; --oversubscribe allows it");
+    if (shortage->placed == 1) {
+        are = shortage->given ? "was given" : "there is";
+    }
+    return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                        "%llu ranks are more than the %llu slot%s that %s%s%s",
+                        shortage->placed + left, shortage->placed, plural(shortage->placed), are,
+                        mapping->per_node ? " and that -N counts" : "", hint);
+}
+
+static int explain_added(struct mapping *mapping, uint64_t wanted, uint32_t left)
+{
+    uint32_t cpus = mapping->placement->cpus_per_rank;
+    char each[64] = "";
+    if (cpus) {
+        snprintf(each, sizeof(each), " with %u processor%s each", cpus, plural(cpus));
+    }
+    return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "there is room for %u of %u ranks%s",
+                        (uint32_t) wanted - left, (uint32_t) wanted, each);
 }
 
 /* Why left of the wanted ranks of a program have no place. */
 static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
 {
-    const struct run_request *request = mapping->request;
     const struct placement *placement = mapping->placement;
-    unsigned long long total = 0, slots, most;
-    bool given;
-    if (mapping->use) {
-        char each[64] = "";
-        if (placement->cpus_per_rank) {
-            snprintf(each, sizeof(each), " with %u processor%s each", placement->cpus_per_rank,
-                     plural(placement->cpus_per_rank));
-        }
-        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "there is room for %u of %u ranks%s",
-                            (uint32_t) wanted - left, (uint32_t) wanted, each);
-    }
-    count_slots(mapping, &slots, &most, &given);
-    for (size_t i = 0; i < request->app_count; i++) {
-        total += request->apps[i].count;
-    }
-    total = total > wanted ? total : wanted;
-    if (total > most) {
-        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%llu ranks are more than the %llu that max_slots allows", total, most);
-    }
-    if (wanted > (uint64_t) mapping->per_node * mapping->plan->node_count && mapping->per_node) {
-        return mapping_fail(
-            mapping, ORTE_ERR_OUT_OF_RESOURCE, "%llu ranks are more than %u on each of %u node%s",
-            total, mapping->per_node, mapping->plan->node_count, plural(mapping->plan->node_count));
-    }
+    struct shortage shortage = find_shortage(mapping);
+    unsigned long long ranks = wanted, total = mapping->count + left;
     uint64_t places = placement->map_by == MAP_BY_PPR ? count_by_map(mapping) : wanted;
+    if (total > shortage.most) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%llu ranks are more than the %llu that max_slots allows", total,
+                            shortage.most);
+    }
+    if (mapping->per_node && wanted > (uint64_t) mapping->per_node * shortage.nodes) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%llu ranks are more than %u on each of %u node%s", ranks,
+                            mapping->per_node, shortage.nodes, plural(shortage.nodes));
+    }
     if (wanted > places) {
         return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%llu ranks are more than the %llu place%s of ppr:%u:%s",
-                            (unsigned long long) wanted, (unsigned long long) places,
-                            plural(places), placement->per_object,
+                            "%llu ranks are more than the %llu place%s of ppr:%u:%s", ranks,
+                            (unsigned long long) places, plural(places), placement->per_object,
                             level_name(placement->map_level));
     }
-    if (placement->cpus_per_rank && total <= slots) {
-        return mapping_fail(
-            mapping, ORTE_ERR_OUT_OF_RESOURCE, "%u of %llu ranks find no %u free processor%s%s",
-            left, total, placement->cpus_per_rank, plural(placement->cpus_per_rank),
-            can_share(mapping) ? "; --bind-to :overload-allowed lets ranks share them" : "");
+    if (shortage.processors) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%u of %llu ranks find no %u free processor%s%s", left, ranks,
+                            placement->cpus_per_rank, plural(placement->cpus_per_rank),
+                            shortage.shared ? share_hint : "");
     }
-    return explain_slots(mapping, total, slots, given);
+    return explain_slots(mapping, &shortage, wanted, left);
 }
 
 /* --- programs --- */
@@ -440,7 +465,11 @@ static int place_app(struct mapping *mapping, uint32_t app)
     int status = by == MAP_BY_PPR ? place_ppr(mapping, app, &left)
                                   : place_rounds(mapping, app, exact ? UINT32_MAX : 1, &left);
     bool placed = exact ? left == 0 : left < wanted;
-    return status != ORTE_SUCCESS || placed ? status : explain_full(mapping, wanted, left);
+    if (status != ORTE_SUCCESS || placed) {
+        return status;
+    }
+    return mapping->use ? explain_added(mapping, wanted, left)
+                        : explain_full(mapping, wanted, left);
 }
 
 int mapping_place(struct mapping *mapping)

@@ -130,7 +130,7 @@ int mapping_choose_nodes(struct mapping *mapping, uint32_t app)
 
 /* --- one rank --- */
 
-static bool is_candidate(const struct mapping *mapping, uint32_t node)
+bool mapping_is_candidate(const struct mapping *mapping, uint32_t node)
 {
     return mapping->nodes[node].app_limit > 0 &&
            !(mapping->placement->no_local && mapping->plan->nodes[node].local);
@@ -151,7 +151,7 @@ static int place_on(struct mapping *mapping, uint32_t app, const char *host, con
                     uint32_t *node)
 {
     const struct map_node *found = job_plan_find(mapping->plan, host);
-    if (!found || !is_candidate(mapping, (uint32_t) (found - mapping->plan->nodes))) {
+    if (!found || !mapping_is_candidate(mapping, (uint32_t) (found - mapping->plan->nodes))) {
         char meant[320] = "";
         if (!found) {
             job_plan_suggest(mapping->plan, host, meant, sizeof(meant));
