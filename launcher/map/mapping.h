@@ -74,6 +74,10 @@ int mapping_place(struct mapping *mapping) KEEL_MUST_CHECK;
 /* One rank more on a node; room was looked at. Takes cpus. */
 int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object,
                 char *cpus) KEEL_MUST_CHECK;
+/* The same with the processors of PE=n. An error where there are none; where: of the rank in a
+ * file, for its reason. */
+int mapping_place_on(struct mapping *mapping, uint32_t app, uint32_t node,
+                     const char *where) KEEL_MUST_CHECK;
 /* The candidates of a program. */
 int mapping_choose_nodes(struct mapping *mapping, uint32_t app) KEEL_MUST_CHECK;
 /* Is it one of the nodes of the program that is being mapped? */

@@ -329,6 +329,19 @@ static const char *plural(unsigned long long count)
     return count == 1 ? "" : "s";
 }
 
+int mapping_place_on(struct mapping *mapping, uint32_t app, uint32_t node, const char *where)
+{
+    uint32_t object, cpus = mapping->placement->cpus_per_rank;
+    const struct node_state *state = &mapping->nodes[node];
+    if (make_object(mapping, node, &object)) {
+        return place_one(mapping, app, node, object);
+    }
+    return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                        "%s: host %s has no %u free processor%s%s", where,
+                        mapping->plan->nodes[node].name, cpus, plural(cpus),
+                        state->taken_count && !mapping->placement->overload ? share_hint : "");
+}
+
 /* What the nodes of the program that is being mapped have taken. */
 struct shortage {
     unsigned long long placed; /* ranks */

@@ -205,7 +205,7 @@ int mapping_place_sequence(struct mapping *mapping, uint32_t app, uint32_t count
         snprintf(where, sizeof(where), "%s: rank %u", file, at);
         int status = place_on(mapping, app, sequence_host(mapping, at), where, &node);
         if (status == ORTE_SUCCESS) {
-            status = mapping_add(mapping, app, node, 0, NULL);
+            status = mapping_place_on(mapping, app, node, where);
         }
         if (status != ORTE_SUCCESS) {
             return status;
