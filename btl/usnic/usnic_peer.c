@@ -109,15 +109,17 @@ static int hello_locate(struct btl_peer *life, const struct fabric_address *addr
     return status;
 }
 
-bool usnic_peer_in_flight(const usnic_endpoint *peer)
+/* Something has not called back yet. */
+static bool is_active(const usnic_endpoint *peer)
 {
-    return !list_empty(&peer->outs) || (peer->flows && !usnic_flow_is_flushed(&peer->flow)) ||
-           rdma_am_peer_active(&peer->am);
+    return !list_empty(&peer->outs) || rdma_am_peer_active(&peer->am);
 }
 
 static bool is_in_flight(const struct btl_peer *life)
 {
-    return usnic_peer_in_flight((const usnic_endpoint *) (const void *) life);
+    const usnic_endpoint *peer = (const usnic_endpoint *) (const void *) life;
+
+    return is_active(peer) || (peer->flows && !usnic_flow_is_flushed(&peer->flow));
 }
 
 static void session_begun(struct btl_peer *life)
@@ -186,11 +188,13 @@ void usnic_bye_received(usnic_endpoint *peer)
     list_append(&peer->usnic->leaving, &peer->leaving);
 }
 
+/* Who leaves does not wait for what was sent to it meanwhile: such a message is lost as it would be
+ * in a socket's buffer. */
 void usnic_byes_take(struct usnic_module *usnic)
 {
     for (struct list *link; (link = list_pop(&usnic->leaving));) {
         usnic_endpoint *peer = container_of(link, usnic_endpoint, leaving);
-        if (btl_hello_bye(&usnic->greeter, &peer->life, usnic_peer_in_flight(peer))) {
+        if (btl_hello_bye(&usnic->greeter, &peer->life, is_active(peer))) {
             usnic_say_over(peer); /* without it they wait until they have asked again */
         }
     }

@@ -45,8 +45,6 @@ static inline void usnic_peer_proved(usnic_endpoint *peer)
         btl_hello_proved(&peer->usnic->greeter, &peer->life);
     }
 }
-/* Something would be lost with its session. */
-bool usnic_peer_in_flight(const usnic_endpoint *peer);
 /* Its last message has come: what came with it is taken first. */
 void usnic_bye_received(usnic_endpoint *peer);
 /* Called by each pass of progress. */

@@ -2,6 +2,8 @@
  * need. */
 #include <base/settings/param.h>
 #include <btl/usnic/usnic_control.h>
+#include <btl/usnic/usnic_send.h>
+#include <string.h>
 #include <tests/lib/unit.h>
 
 enum { BUFFERS = 16 /* of a socket */, LIMIT_US = 10000000 };
@@ -111,6 +113,71 @@ UNIT_LOOP(the_provider_decides_on_checksums, 0, 5)
     btl_close();
     ck_assert(usnic_checksum_of(sum, "udp") == (sum != SUM_OFF));
     ck_assert(usnic_checksum_of(sum, "verbs") == (sum == SUM_ON));
+}
+END_TEST
+
+/* A peer with a session, whose way leads back to this module, which is a stranger there. */
+static usnic_endpoint *peer_up(struct usnic_module *usnic)
+{
+    static opal_proc_t other = {.proc_name = {.jobid = 1, .vpid = 1}, .hostname = "here"};
+    const struct usnic_flow_params params = {.mtu = USNIC_SMALL_PACKET};
+    struct usnic_place me_there = usnic_card_place(&usnic->process->card, 0);
+    bool again;
+    struct btl_peer *life = btl_peer_meet(&usnic->peers, &other.proc_name, &again);
+    usnic_endpoint *peer = usnic_endpoint_of(life);
+
+    life->proc = &other;
+    ck_assert_int_eq(usnic_port_locate(&usnic->port, &peer->way, &me_there), OPAL_SUCCESS);
+    usnic_flow_open(&usnic->engine, &peer->flow, &params, usnic_clock(usnic));
+    peer->flows = true;
+    ck_assert(btl_peer_up(life, 1));
+    return peer;
+}
+
+static int ended_with = 1;
+
+static void ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                  mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint, (void) descriptor;
+    ended_with = status;
+}
+
+/* More than may be under way. */
+static void send_much(struct usnic_module *usnic, usnic_endpoint *peer)
+{
+    mca_btl_base_module_t *btl = &usnic->super;
+    mca_btl_base_descriptor_t *descriptor =
+        btl->btl_alloc(btl, peer, MCA_BTL_NO_ORDER, btl->btl_max_send_size,
+                       MCA_BTL_DES_FLAGS_BTL_OWNERSHIP | MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+
+    ck_assert_ptr_nonnull(descriptor);
+    memset(descriptor->des_segments[0].seg_addr.pval, 0, btl->btl_max_send_size);
+    descriptor->des_cbfunc = ended;
+    ck_assert_int_eq(btl->btl_send(btl, peer, descriptor, 1), OPAL_SUCCESS);
+    ck_assert_int_eq(ended_with, 1);
+}
+
+/* A message that was sent is its user's no more, and is lost without a word. One that waits fails,
+ * and so does the peer. */
+UNIT_LOOP(a_peer_that_leaves_fails_if_something_waits, 0, 2)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+    uint64_t word = 0;
+
+    ck_assert_int_eq(usnic_sendi(&usnic->super, peer, NULL, &word, sizeof(word), 0,
+                                 MCA_BTL_NO_ORDER, 0, 1, NULL),
+                     OPAL_SUCCESS);
+    ck_assert(!usnic_flow_is_flushed(&peer->flow));
+    if (_i) {
+        send_much(usnic, peer);
+    }
+    usnic_bye_received(peer);
+    usnic_byes_take(usnic);
+    ck_assert_int_eq(peer->life.state, _i ? PEER_BROKEN : PEER_IDLE);
+    ck_assert_int_eq(ended_with, _i ? OPAL_ERR_UNREACH : 1);
+    btl_close();
 }
 END_TEST
 
