@@ -27,7 +27,7 @@ struct usnic_params {
     size_t eager_limit, max_send_size, tx_queue_bytes;
     size_t descs; /* most of each size */
     size_t rx_buffers, tx_buffers;
-    size_t sockets;
+    size_t sockets, pack_after;
     size_t mtu; /* bytes of a packet, at most; 0: as the device has it */
     uint32_t window;
     bool checksum;

@@ -18,8 +18,8 @@ static const char *const sum_choices[] = {
 
 static struct {
     struct param provider, if_include, if_exclude, channels, mtu, checksum, eager_limit,
-        max_send_size, tx_queue_size, free_list_max, rx_buffers, tx_buffers, peer_timeout,
-        hello_timeout, flush_timeout, connectivity_map, bandwidth, exclusivity;
+        max_send_size, pack_after, tx_queue_size, free_list_max, rx_buffers, tx_buffers,
+        peer_timeout, hello_timeout, flush_timeout, connectivity_map, bandwidth, exclusivity;
 } params = {
     .provider = PARAM_STRING("btl_usnic_provider", "udp",
                              "Exact name of libfabric's provider of datagrams."),
@@ -40,6 +40,9 @@ static struct {
     .eager_limit = PARAM_LIKE("btl_usnic_eager_limit", "8k", &btl_common.eager_limit, NULL),
     .max_send_size = PARAM_LIKE("btl_usnic_max_send_size", "64k", &btl_common.max_send_size,
                                 "Largest message of btl_send; the same in all processes."),
+    .pack_after = PARAM_INT("btl_usnic_pack_after", "0", 0, 4096, "packets",
+                            "So many packets in flight to a peer let small messages wait for each "
+                            "other, to share a packet; 0: each goes at once."),
     .tx_queue_size =
         PARAM_SIZE("btl_usnic_tx_queue_size", "4m", 1 << 10, INT64_C(1) << 40,
                    "Messages queued for one peer; a send beyond it is refused for the moment."),
@@ -85,6 +88,7 @@ static struct usnic_params params_read(void)
         .rx_buffers = (size_t) param_int(&params.rx_buffers),
         .tx_buffers = (size_t) param_int(&params.tx_buffers),
         .sockets = (size_t) param_int(&params.channels),
+        .pack_after = (size_t) param_int(&params.pack_after),
         .mtu = (size_t) param_int(&params.mtu),
         .checksum = usnic_checksum_of(param_int(&params.checksum), param_string(&params.provider)),
         .bandwidth = (uint32_t) param_int(&params.bandwidth),

@@ -132,6 +132,7 @@ static int engine_open(struct usnic_module *usnic)
         .full_charge = FULL_CHARGE,
         .receive_buffers = params->rx_buffers, /* early packets may all be of one socket */
         .max_message = params->max_send_size + RDMA_AM_REQUEST_BYTES, /* a put's */
+        .pack_after = params->pack_after,
         .ack_delay_us = ACK_DELAY_US,
         .peer_timeout_us = params->peer_us,
     };

@@ -89,6 +89,7 @@ static struct usnic_out *out_begin(struct usnic_module *usnic, usnic_endpoint *p
         .total = total,
         .channel = channel,
         .tag = tag,
+        .priority = descriptor->des_flags & MCA_BTL_DES_FLAGS_PRIORITY,
     };
     list_init(&out->message.link);
     list_init(&out->link);
@@ -131,10 +132,14 @@ static int message_send(struct usnic_module *usnic, usnic_endpoint *peer,
 /* In one packet, with its bytes at this moment, and nothing is kept. */
 static int short_send(struct usnic_module *usnic, usnic_endpoint *peer,
                       const mca_btl_base_segment_t *segments, size_t count, size_t total,
-                      uint8_t channel, uint8_t tag)
+                      uint8_t channel, uint8_t tag, uint32_t flags)
 {
-    struct usnic_message message = {
-        .segments = segments, .count = count, .total = total, .channel = channel, .tag = tag};
+    struct usnic_message message = {.segments = segments,
+                                    .count = count,
+                                    .total = total,
+                                    .channel = channel,
+                                    .tag = tag,
+                                    .priority = flags & MCA_BTL_DES_FLAGS_PRIORITY};
 
     return usnic_flow_send_short(&usnic->engine, &peer->flow, &message, usnic_clock(usnic));
 }
@@ -148,7 +153,7 @@ static int desc_send_short(struct usnic_module *usnic, usnic_endpoint *peer,
 
     if (status == OPAL_SUCCESS) {
         status = short_send(usnic, peer, descriptor->des_segments, descriptor->des_segment_count,
-                            total, channel, tag);
+                            total, channel, tag, descriptor->des_flags);
         status =
             desc_later_end(&usnic->super, &usnic->descs, peer, desc_of(descriptor), later, status);
     }
@@ -190,7 +195,7 @@ int usnic_send(mca_btl_base_module_t *btl, usnic_endpoint *endpoint,
 
 int usnic_send_bye(usnic_endpoint *peer)
 {
-    return short_send(peer->usnic, peer, NULL, 0, 0, USNIC_CHANNEL_BYE, 0);
+    return short_send(peer->usnic, peer, NULL, 0, 0, USNIC_CHANNEL_BYE, 0, 0);
 }
 
 int usnic_channel_sendi(mca_btl_base_module_t *btl, usnic_endpoint *peer,
@@ -212,7 +217,8 @@ int usnic_channel_sendi(mca_btl_base_module_t *btl, usnic_endpoint *peer,
     }
     const mca_btl_base_segment_t segments[] = {{.seg_addr.pval = header, .seg_len = header_size},
                                                {.seg_addr.pval = payload, .seg_len = payload_size}};
-    int status = short_send(usnic, peer, segments, 2, header_size + payload_size, channel, tag);
+    int status =
+        short_send(usnic, peer, segments, 2, header_size + payload_size, channel, tag, flags);
     if (status != OPAL_SUCCESS && convertor) {
         opal_convertor_set_position(convertor, &start);
     }

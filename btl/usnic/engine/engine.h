@@ -53,6 +53,7 @@ struct usnic_engine_config {
     size_t full_charge;  /* the others this */
     size_t receive_buffers; /* of a socket of the port; early packets take up to half of them */
     size_t max_message;
+    size_t pack_after; /* so many packets in flight let small messages share one; 0: none waits */
     uint64_t ack_delay_us;
     uint64_t peer_timeout_us;
 };

@@ -15,6 +15,7 @@ struct usnic_message {
     size_t total;    /* bytes of all segments */
     size_t position; /* bytes that were packed */
     uint8_t channel, tag;
+    bool priority; /* does not wait for others to share its packet */
 };
 
 /* Whether a message of this size goes into one packet of this capacity. */

@@ -200,9 +200,12 @@ static uint8_t *end_of(const struct usnic_flow *flow)
     return flow->open->packet + USNIC_HEADER_BYTES + flow->open->length;
 }
 
-static void packs(struct usnic_engine *engine, struct usnic_segment *segment,
+static void packs(struct usnic_engine *engine, struct usnic_flow *flow,
                   const struct usnic_message *message, size_t bytes)
 {
+    struct usnic_segment *segment = flow->open;
+
+    flow->urgent |= message->priority;
     segment->length = (uint16_t) (segment->length + bytes);
     segment->bulk |= message->total > engine->config.priority_bytes;
     engine->counts.messages_sent += message->position == message->total;
@@ -216,7 +219,7 @@ static bool pack_whole(struct usnic_engine *engine, struct usnic_flow *flow,
         return false;
     }
     message->position = message->total;
-    packs(engine, flow->open, message, usnic_pack_whole(end_of(flow), message));
+    packs(engine, flow, message, usnic_pack_whole(end_of(flow), message));
     return true;
 }
 
@@ -228,7 +231,7 @@ static bool pack_chunk(struct usnic_engine *engine, struct usnic_flow *flow,
     }
     size_t bytes = usnic_pack_chunk(end_of(flow), room_of(flow), message);
     if (bytes > 0) {
-        packs(engine, flow->open, message, bytes);
+        packs(engine, flow, message, bytes);
     }
     return bytes > 0;
 }
@@ -281,12 +284,22 @@ static bool is_held(struct usnic_engine *engine, struct usnic_flow *flow)
     return true;
 }
 
+/* More messages may come into the packet until an acknowledgement does. */
+static bool may_wait(const struct usnic_engine *engine, const struct usnic_flow *flow)
+{
+    size_t most = engine->config.pack_after;
+
+    return most > 0 && flow->window.in_flight >= most && list_empty(&flow->queue) &&
+           flow->open->length < capacity_of(flow) / 2 && !flow->urgent;
+}
+
 static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
 {
     struct usnic_segment *segment = flow->open;
 
     segment->charge = (uint16_t) usnic_charge(engine, usnic_segment_least(segment));
     flow->open = NULL;
+    flow->urgent = false;
     if (usnic_window_empty(&flow->window)) {
         flow->clock.progress_us = flow->clock.since_us = engine->now_us;
     }
@@ -318,6 +331,9 @@ static bool pump_one(struct usnic_engine *engine, struct usnic_flow *flow, bool 
         if (!list_empty(&flow->queue)) { /* no segment */
             usnic_list_in(&engine->ready, &flow->ready);
         }
+        return false;
+    }
+    if (may_wait(engine, flow)) {
         return false;
     }
     bool sent = send_open(engine, flow);

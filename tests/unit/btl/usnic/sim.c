@@ -265,6 +265,7 @@ static void begin_node(int number)
                                                .full_charge = 2304,
                                                .receive_buffers = settings->buffers,
                                                .max_message = SIM_MESSAGE_MOST,
+                                               .pack_after = settings->pack_after,
                                                .ack_delay_us = 50,
                                                .peer_timeout_us = settings->peer_timeout_us};
     if (usnic_engine_init(&node->engine, &config, &user, (void *) (intptr_t) number, 0)) {

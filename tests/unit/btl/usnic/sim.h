@@ -28,7 +28,7 @@ extern enum sim_sabotage sim_sabotage;
 
 struct sim_settings {
     int nodes;
-    size_t mtu, room, segments, buffers;
+    size_t mtu, room, segments, buffers, pack_after;
     uint64_t delay_ns;
     double wire_full;    /* chance that the wire takes no packet */
     uint64_t sent_ns;    /* the wire holds a segment for up to so long; 0: it copies it at once */

@@ -45,18 +45,24 @@ static void begin(size_t priority_bytes)
     usnic_flow_open(&engine, &flow, &params, now_us);
 }
 
-/* The peer has room for so many packets. */
-static void grant(unsigned count)
+/* The peer has received so many packets, and has room for so many. */
+static void acknowledge(uint32_t received, unsigned count)
 {
     uint8_t ack[USNIC_HEADER_BYTES] = {0};
     struct usnic_packet packet = {.data = ack, .size = sizeof(ack)};
     const struct usnic_header header = {.kind = USNIC_ACK,
                                         .token = 5,
+                                        .ack = received,
                                         .credit = (uint16_t) (count * 832 / USNIC_CREDIT_BYTES),
                                         .delay = USNIC_NO_ECHO};
 
     usnic_header_encode(ack, &header);
     ck_assert(!usnic_flow_received(&engine, &flow, &packet, now_us));
+}
+
+static void grant(unsigned count)
+{
+    acknowledge(0, count);
 }
 
 static void end(void)
@@ -65,12 +71,18 @@ static void end(void)
     usnic_engine_fini(&engine);
 }
 
-static void send(size_t size)
+static void send_flagged(size_t size, bool priority)
 {
     struct mca_btl_base_segment_t segment = {{.pval = bytes}, size};
-    struct usnic_message message = {.segments = &segment, .count = 1, .total = size};
+    struct usnic_message message = {
+        .segments = &segment, .count = 1, .total = size, .priority = priority};
 
     ck_assert_int_eq(usnic_flow_send_short(&engine, &flow, &message, now_us), OPAL_SUCCESS);
+}
+
+static void send(size_t size)
+{
+    send_flagged(size, false);
 }
 
 /* The second channel's limit is that of the message, whatever headers its packet has. */
@@ -125,6 +137,28 @@ START_TEST(small_messages_that_wait_share_a_packet)
     grant(64); /* and are small ones still */
     ck_assert_uint_eq(packets[USNIC_PRIORITY], 17);
     ck_assert_uint_eq(packets[USNIC_DATA], 0);
+    end();
+}
+END_TEST
+
+/* An acknowledgement lets those go that wait for others, and one that is urgent takes them along.
+ */
+START_TEST(small_messages_wait_for_others_if_they_are_to)
+{
+    begin(PRIORITY_BYTES);
+    engine.config.pack_after = 8;
+    grant(64);
+    for (unsigned i = 0; i < 8 + 20; i++) {
+        send(8);
+    }
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 8);
+    acknowledge(1, 64);
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 9);
+    ck_assert_ptr_null(flow.open);
+    send(8);
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 9);
+    send_flagged(8, true);
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 10);
     end();
 }
 END_TEST
