@@ -19,45 +19,98 @@ enum { WORD_MAX = 40, WORDS_MAX = 16, PPR_MAX = 1 << 20, CPUS_MAX = 1 << 16 };
 struct choice {
     const char *word;
     unsigned value;
+    unsigned kinds; /* of a policy, and of the policies that a modifier goes with */
 };
 
+enum { ON_NODES = 1, ON_OBJECTS = 2, BY_PPR = 4, BY_SEQ = 8, BY_RANKFILE = 16, ALL_KINDS = 31 };
 enum { OBJECT = 100 /* + its level: an object among other words */ };
 
-#define OBJECTS(base)                                                                            \
-    {"hwthread", base + TOPO_HWTHREAD}, {"core", base + TOPO_CORE}, {"l1cache", base + TOPO_L1}, \
-        {"l2cache", base + TOPO_L2}, {"l3cache", base + TOPO_L3}, {"numa", base + TOPO_NUMA},    \
-        {"package", base + TOPO_PACKAGE},                                                        \
-    {                                                                                            \
-        "socket", base + TOPO_PACKAGE                                                            \
-    }
+/* clang-format off */
+#define OBJECTS(base)                                                                       \
+    {"hwthread", base + TOPO_HWTHREAD, ON_OBJECTS}, {"core", base + TOPO_CORE, ON_OBJECTS}, \
+    {"l1cache", base + TOPO_L1, ON_OBJECTS}, {"l2cache", base + TOPO_L2, ON_OBJECTS},       \
+    {"l3cache", base + TOPO_L3, ON_OBJECTS}, {"numa", base + TOPO_NUMA, ON_OBJECTS},        \
+    {"package", base + TOPO_PACKAGE, ON_OBJECTS}, {"socket", base + TOPO_PACKAGE, ON_OBJECTS}
 
 static const struct choice map_words[] = {
-    {"slot", MAP_BY_SLOT}, {"node", MAP_BY_NODE},         OBJECTS(OBJECT), {"ppr", MAP_BY_PPR},
-    {"seq", MAP_BY_SEQ},   {"rankfile", MAP_BY_RANKFILE}, {NULL, 0},
+    {"slot", MAP_BY_SLOT, ON_NODES},
+    {"node", MAP_BY_NODE, ON_NODES},
+    OBJECTS(OBJECT),
+    {"ppr", MAP_BY_PPR, BY_PPR},
+    {"seq", MAP_BY_SEQ, BY_SEQ},
+    {"rankfile", MAP_BY_RANKFILE, BY_RANKFILE},
+    {NULL, 0, 0},
 };
-static const struct choice ppr_words[] = {{"node", LEVEL_NODE}, OBJECTS(0), {NULL, 0}};
+static const struct choice ppr_words[] = {{"node", LEVEL_NODE, ON_NODES}, OBJECTS(0), {NULL, 0, 0}};
 static const struct choice rank_words[] = {
-    {"slot", RANK_BY_SLOT}, {"node", RANK_BY_NODE}, {"fill", RANK_BY_FILL},
-    {"span", RANK_BY_SPAN}, OBJECTS(OBJECT),        {NULL, 0},
+    {"slot", RANK_BY_SLOT, ON_NODES},
+    {"node", RANK_BY_NODE, ON_NODES},
+    {"fill", RANK_BY_FILL, ON_NODES},
+    {"span", RANK_BY_SPAN, ON_NODES},
+    OBJECTS(OBJECT),
+    {NULL, 0, 0},
 };
 static const struct choice rank_orders[] = {
-    {"SPAN", RANK_BY_SPAN}, {"FILL", RANK_BY_FILL}, {NULL, 0}};
-static const struct choice bind_words[] = {{"none", OBJECT}, OBJECTS(0), {NULL, 0}};
+    {"SPAN", RANK_BY_SPAN, ON_OBJECTS},
+    {"FILL", RANK_BY_FILL, ON_OBJECTS},
+    {NULL, 0, 0},
+};
+static const struct choice bind_words[] = {{"none", OBJECT, ON_NODES}, OBJECTS(0), {NULL, 0, 0}};
 
 enum map_modifier { PE, SPAN, OVERSUBSCRIBE, NOOVERSUBSCRIBE, NOLOCAL, HWTCPUS, FROM_FILE };
 static const struct choice map_modifiers[] = {
-    {"PE=", PE},
-    {"SPAN", SPAN},
-    {"OVERSUBSCRIBE", OVERSUBSCRIBE},
-    {"NOOVERSUBSCRIBE", NOOVERSUBSCRIBE},
-    {"NOLOCAL", NOLOCAL},
-    {"HWTCPUS", HWTCPUS},
-    {"FILE=", FROM_FILE},
-    {NULL, 0},
+    {"PE=", PE, ALL_KINDS & ~BY_RANKFILE},
+    {"SPAN", SPAN, ON_OBJECTS},
+    {"OVERSUBSCRIBE", OVERSUBSCRIBE, ALL_KINDS},
+    {"NOOVERSUBSCRIBE", NOOVERSUBSCRIBE, ALL_KINDS},
+    {"NOLOCAL", NOLOCAL, ALL_KINDS},
+    {"HWTCPUS", HWTCPUS, ALL_KINDS},
+    {"FILE=", FROM_FILE, BY_SEQ | BY_RANKFILE},
+    {NULL, 0, 0},
 };
 enum bind_modifier { OVERLOAD_ALLOWED, IF_SUPPORTED };
 static const struct choice bind_modifiers[] = {
-    {"overload-allowed", OVERLOAD_ALLOWED}, {"if-supported", IF_SUPPORTED}, {NULL, 0}};
+    {"overload-allowed", OVERLOAD_ALLOWED, ON_OBJECTS},
+    {"if-supported", IF_SUPPORTED, ON_OBJECTS},
+    {NULL, 0, 0},
+};
+/* clang-format on */
+
+static void offer(placement_offer_fn *fn, void *arg, const char *behind,
+                  const struct choice *choices, unsigned kinds)
+{
+    for (; choices->word; choices++) {
+        if (choices->kinds & kinds) {
+            fn(arg, behind, choices->word);
+        }
+    }
+}
+
+static void offer_modifiers(placement_offer_fn *fn, void *arg, const struct choice *policies,
+                            const struct choice *modifiers)
+{
+    offer(fn, arg, "", policies, ALL_KINDS);
+    for (; policies->word; policies++) {
+        offer(fn, arg, policies->kinds == BY_PPR ? "ppr:*:*" : policies->word, modifiers,
+              policies->kinds);
+    }
+}
+
+void placement_offer_map(placement_offer_fn *fn, void *arg)
+{
+    offer_modifiers(fn, arg, map_words, map_modifiers);
+    offer(fn, arg, "ppr:*", ppr_words, ALL_KINDS);
+}
+
+void placement_offer_rank(placement_offer_fn *fn, void *arg)
+{
+    offer_modifiers(fn, arg, rank_words, rank_orders);
+}
+
+void placement_offer_bind(placement_offer_fn *fn, void *arg)
+{
+    offer_modifiers(fn, arg, bind_words, bind_modifiers);
+}
 
 const char *level_name(unsigned level)
 {

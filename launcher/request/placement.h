@@ -73,6 +73,14 @@ enum { POLICY_MAX = 40 };
 /* As --map-by has it, without modifiers: "ppr:2:core". */
 void placement_policy(const struct placement *placement, char name[POLICY_MAX]);
 
+/* For completion: the words of --map-by, --rank-by and --bind-to, one by one. behind: "", or a
+ * shell's pattern of the words before, without the last colon: "core", "ppr:*". The more exact
+ * pattern comes first, and all words of one together. */
+typedef void placement_offer_fn(void *arg, const char *behind, const char *word);
+void placement_offer_map(placement_offer_fn *fn, void *arg);
+void placement_offer_rank(placement_offer_fn *fn, void *arg);
+void placement_offer_bind(placement_offer_fn *fn, void *arg);
+
 /* "core"; LEVEL_NODE: "node". */
 const char *level_name(unsigned level);
 

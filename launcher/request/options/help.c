@@ -116,40 +116,69 @@ void parameters_print(void)
 
 /* --- bash --- */
 
-/* Behind an equals sign, which is a word for bash, stands the value of the option before it. Of a
- * list with commas the last word is completed. */
+/* The value, and the option before it, are parts of the line as it is typed: bash takes it apart at
+ * '=' and ':', and replaces what stands behind the last of these. Of words with commas and colons
+ * between them the last is completed; head are those before it. */
 static const char script_begin[] =
     "'\n"
-    "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} how=(-c -f)\n"
-    "    local list=\n"
-    "    if [ \"$word\" = = ]; then\n"
-    "        word=\n"
-    "    elif [ \"$previous\" = = ]; then\n"
-    "        previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
-    "    fi\n"
-    "    case $previous in\n";
+    "    local word=${COMP_WORDS[COMP_CWORD]} typed=${COMP_LINE:0:COMP_POINT} how=(-c -f)\n"
+    "    local value=${typed##*[[:blank:]]} before option head fixed\n"
+    "    read -ra before <<<\"${typed%\"$value\"}\"\n"
+    "    option=${before[${#before[@]} - 1]}\n"
+    "    case $value in -*=*) option=${value%%=*} value=${value#*=} ;; esac\n"
+    "    case $word in *[:=]) word= ;; esac\n"
+    "    head=${value%\"${value##*[:,]}\"} fixed=${value%\"$word\"}\n"
+    "    case $option in\n";
 
 static const char script_end[] =
-    "    *) [ \"${word#-}\" = \"$word\" ] || how=(-W \"$names\") ;;\n"
+    "    *) case $value in -*) how=(-W \"$names\") ;; esac ;;\n"
     "    esac\n"
-    "    case ${how[0]} in -[AW]) list=${word%\"${word##*,}\"} ;; esac\n"
-    "    mapfile -t COMPREPLY < <(compgen -P \"$list\" \"${how[@]}\" -- \"${word#\"$list\"}\")\n"
-    "    case ${how[0]} in -[cdf]) compopt -o filenames 2>/dev/null ;; esac\n"
+    "    case ${value#\"$head\"} in FILE=* | file=*) how=(-f) ;; dir=*) how=(-d) ;; esac\n"
+    "    case ${how[0]} in\n"
+    "    -[cdf])\n"
+    "        mapfile -t COMPREPLY < <(compgen \"${how[@]}\" -- \"$word\")\n"
+    "        compopt -o filenames 2>/dev/null\n"
+    "        ;;\n"
+    "    *)\n"
+    "        mapfile -t COMPREPLY < <(compgen -P \"$head\" \"${how[@]}\" -- "
+    "\"${value#\"$head\"}\")\n"
+    "        COMPREPLY=(\"${COMPREPLY[@]#\"$fixed\"}\")\n"
+    "        case $COMPREPLY in *[:=] | ppr | rankfile) compopt -o nospace 2>/dev/null ;; esac\n"
+    "        ;;\n"
+    "    esac\n"
     "}\n"
     "complete -F _keelrun keelrun\n";
 
+/* last: behind what the words stand that are being printed; NULL: none are. */
+static void print_word(void *last, const char *behind, const char *word)
+{
+    const char **printed = last;
+    if (*printed && strcmp(*printed, behind) == 0) {
+        printf(" %s", word);
+        return;
+    }
+    printf("%s        %s%s) how=(-W '%s", *printed ? "') ;;\n" : "", *behind ? behind : "''",
+           *behind ? ":*" : "", word);
+    *printed = behind;
+}
+
 static void print_choice(const struct option *option)
 {
-    const char *words = option->words ? option->words : option->value;
+    const char *words = option->words ? option->words : option->value, *last = NULL;
     for (const char *const *name = option->names; *name; name++) {
-        printf("    -%s | --%s) how=(", *name, *name);
-        if (strcmp(words, "FILE") == 0 || strcmp(words, "DIR") == 0) {
-            printf("-%c) ;;\n", *words == 'F' ? 'f' : 'd');
-        } else if (strcmp(words, "HOST") == 0) {
-            printf("-A hostname) ;;\n");
-        } else {
-            printf("-W '%s') ;;\n", option->words ? words : "");
-        }
+        printf("%s-%s | --%s", name > option->names ? " | " : "    ", *name, *name);
+    }
+    if (option->offer) {
+        printf(")\n        how=(-W '')\n        case ${head//,/:} in\n");
+        option->offer(print_word, &last);
+        printf("') ;;\n        esac\n        ;;\n");
+    } else if (strcmp(words, "FILE") == 0 || strcmp(words, "DIR") == 0) {
+        printf(") how=(-%c) ;;\n", *words == 'F' ? 'f' : 'd');
+    } else if (strcmp(words, "HOST") == 0) {
+        printf(") how=(-A hostname) ;;\n");
+    } else {
+        printf(") how=(-W '%s')%s ;;\n", option->words ? words : "",
+               option->words ? " head=${value%\"${value##*,}\"}" : "");
     }
 }
 

@@ -18,8 +18,6 @@ const char *const option_groups[GROUPS] = {
     [GROUP_CONTROL] = "Control",
 };
 
-#define OBJECTS "hwthread core l1cache l2cache l3cache numa package"
-
 /* what is set */
 #define REQUEST(member) .base = BASE_REQUEST, .offset = offsetof(struct run_request, member)
 #define APP(member) .base = BASE_APP, .offset = offsetof(struct app_request, member)
@@ -95,14 +93,14 @@ const struct option options[] = {
      "slot, node, an object (hwthread, core, l1cache, l2cache, l3cache, numa, package), "
      "ppr:N:OBJECT, seq or rankfile:FILE=F; words are PE=N, SPAN, OVERSUBSCRIBE, NOOVERSUBSCRIBE, "
      "NOLOCAL, HWTCPUS (default: slot)", TAKES("HOW[:WORD]...", apply_map_by),
-     .words = "slot node " OBJECTS " ppr: seq rankfile:FILE="},
+     .offer = placement_offer_map},
     {{"rank-by"}, GROUP_PLACE,
      "number ranks by slot, node, fill, span, or an object, OBJECT:SPAN, OBJECT:FILL",
-     PLACE("HOW", placement_rank_by), .words = "slot node fill span " OBJECTS},
+     PLACE("HOW", placement_rank_by), .offer = placement_offer_rank},
     {{"bind-to"}, GROUP_PLACE,
      "bind each rank to its hwthread, core, l1cache, l2cache, l3cache, numa, package, or none; "
      "behind it :overload-allowed, :if-supported (default: none)",
-     PLACE("WHAT", placement_bind_to), .words = "none " OBJECTS},
+     PLACE("WHAT", placement_bind_to), .offer = placement_offer_bind},
     {{"rankfile", "rf"}, GROUP_PLACE, "as the file says, rank by rank",
      TAKES("FILE", apply_rankfile), .place = rankfile_read},
     {{"cpus-per-proc", "cpus-per-rank"}, GROUP_PLACE,

@@ -3,10 +3,9 @@
 #ifndef LAUNCHER_REQUEST_OPTIONS_OPTIONS_H
 #define LAUNCHER_REQUEST_OPTIONS_OPTIONS_H
 
-#include <keel/types.h>
+#include <launcher/request/placement.h>
 
 struct parser;
-struct placement;
 
 enum option_group {
     GROUP_WHAT,
@@ -34,7 +33,8 @@ struct option {
     bool (*apply)(struct parser *parser, const char *value);
     const char *text;  /* the value of an option without; of one that sets a text, what is needed */
     const char *words; /* what its value can be, with blanks between; "FILE", "DIR", "HOST": such a
-                        * name. NULL: as in value */
+                        * name. NULL: as in value, or ... */
+    void (*offer)(placement_offer_fn *fn, void *arg); /* ... these words with colons between them */
     /* what apply works with */
     enum option_base base;
     size_t offset;     /* of the member */
