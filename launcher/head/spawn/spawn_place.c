@@ -104,180 +104,14 @@ static int restrict_to(struct placing *placing, const struct node_list *list, bo
     return status;
 }
 
-static int take_hostfile(struct placing *placing, const char *path)
+static int select_hosts(struct placing *placing, const struct node_list *list)
 {
-    struct node_list list = {0};
-    int status = hostfile_read(&list, path, false, placing->reason, placing->reason_size);
-    if (status == ORTE_SUCCESS) {
-        status = restrict_to(placing, &list, true);
-    }
-    node_list_fini(&list);
-    if (status == ORTE_SUCCESS && placing->row_count == 0) {
-        return fail(placing, ORTE_ERR_NOT_FOUND, "%s: it names no node of this job", path);
-    }
-    return status;
+    return restrict_to(placing, list, false);
 }
 
-/* The hosts that a key names. */
-static int parse_hosts(struct placing *placing, const char *key, const char *words,
-                       struct node_list *list)
+static int select_known(struct placing *placing, const struct node_list *list)
 {
-    char why[320];
-    *list = (struct node_list){.relative = true};
-    int status = node_list_parse(list, words, strlen(words), 0, 0, why, sizeof(why));
-    return status == ORTE_SUCCESS ? status : fail(placing, status, "%s=%s: %s", key, words, why);
-}
-
-static int take_host(struct placing *placing, const char *words)
-{
-    struct node_list list;
-    int status = parse_hosts(placing, "host", words, &list);
-    if (status == ORTE_SUCCESS) {
-        status = restrict_to(placing, &list, false);
-    }
-    node_list_fini(&list);
-    return status;
-}
-
-/* Their files are not read. */
-static bool names_ranks(const char *words)
-{
-    size_t size = strcspn(words, ":,");
-    return (size == strlen("seq") && strncasecmp(words, "seq", size) == 0) ||
-           (size == strlen("rankfile") && strncasecmp(words, "rankfile", size) == 0);
-}
-
-/* The words of --map-by, but for those that name a file; PE=n among them binds. key, value: where
- * they come from. */
-static int map_by(struct placing *placing, const char *words, const char *key, const char *value)
-{
-    char why[320];
-    int oversubscribe = 0;
-    struct placement *placement = &placing->wish.placement;
-    uint32_t inherited = placement->cpus_per_rank;
-    if (names_ranks(words)) {
-        return fail(placing, ORTE_ERR_NOT_SUPPORTED,
-                    "%s=%s: seq and rankfile are for keelrun alone", key, value);
-    }
-    placement->cpus_per_rank = 0;
-    int status = placement_map_by(placement, words, &oversubscribe, why, sizeof(why));
-    if (placement->cpus_per_rank) {
-        placement->bind_given = false;
-    } else {
-        placement->cpus_per_rank = inherited;
-    }
-    const bool has_policy = placement_names_policy(words);
-    if (has_policy) {
-        placement->rank_by = RANK_BY_DEFAULT;
-    }
-    if (status == ORTE_SUCCESS) {
-        status = placement_settle(placement, why, sizeof(why));
-    }
-    if (status != ORTE_SUCCESS) {
-        return fail(placing, status, "%s=%s: %s", key, value, why);
-    }
-    if (oversubscribe) {
-        placing->wish.no_oversubscribe = oversubscribe < 0;
-    }
-    placing->use.again &= !has_policy;
-    return ORTE_SUCCESS;
-}
-
-static int take_map_by(struct placing *placing, const char *words)
-{
-    return map_by(placing, words, "map_by", words);
-}
-
-/* "N:OBJECT"; Open MPI writes "N:n" for npernode. With map_by it is a limit. */
-static int take_ppr(struct placing *placing, const char *value)
-{
-    char words[64];
-    const char *colon = strchr(value, ':');
-    bool node = colon && (strcasecmp(colon, ":n") == 0 || strcasecmp(colon, ":node") == 0);
-    size_t size = colon ? (size_t) (colon - value) : strlen(value);
-    int length = snprintf(words, sizeof(words), "ppr:%.*s%s", (int) size, value,
-                          node ? ":node" : value + size);
-    if (length < 0 || (size_t) length >= sizeof(words)) {
-        return fail(placing, ORTE_ERR_BAD_PARAM, "ppr=%s: N:OBJECT is needed", value);
-    }
-    bool limit = strings_value(placing->info, "map_by");
-    struct placement before = placing->wish.placement;
-    int status = map_by(placing, words, "ppr", value);
-    if (status == ORTE_SUCCESS && limit) {
-        placing->app.per_node = placing->wish.placement.per_object;
-        placing->wish.placement = before;
-    }
-    return status == ORTE_SUCCESS && limit && !node
-               ? fail(placing, ORTE_ERR_NOT_SUPPORTED, "ppr=%s: with map_by N:node is possible",
-                      value)
-               : status;
-}
-
-/* Attributes that --map-by has as words, behind whatever policy there is. */
-static int take_cpus_per_proc(struct placing *placing, const char *value)
-{
-    char words[32];
-    int length = snprintf(words, sizeof(words), "PE=%s", value);
-    return length < (int) sizeof(words)
-               ? map_by(placing, words, "cpus-per-proc", value)
-               : fail(placing, ORTE_ERR_BAD_PARAM, "cpus-per-proc=%s: a number is needed", value);
-}
-
-/* word: of --map-by; NULL: what it asks for is shown when it is known where all ranks go. */
-static int take_flag(struct placing *placing, const char *word, const char *key, const char *value)
-{
-    if (strcasecmp(value, "true") != 0) {
-        return fail(placing, ORTE_ERR_BAD_PARAM, "%s=%s: true is needed", key, value);
-    }
-    return word ? map_by(placing, word, key, value) : ORTE_SUCCESS;
-}
-
-static int take_no_oversubscribe(struct placing *placing, const char *value)
-{
-    return take_flag(placing, "NOOVERSUBSCRIBE", "no-oversubscribe", value);
-}
-
-static int take_no_procs_on_head(struct placing *placing, const char *value)
-{
-    return take_flag(placing, "NOLOCAL", "no-procs-on-head", value);
-}
-
-static int take_report_bindings(struct placing *placing, const char *value)
-{
-    return take_flag(placing, NULL, SPAWN_REPORT_BINDINGS, value);
-}
-
-static int take_display_map(struct placing *placing, const char *value)
-{
-    return take_flag(placing, NULL, SPAWN_DISPLAY_MAP, value);
-}
-
-/* Both are of the words of a policy, whatever was mapped before. */
-static int settle(struct placing *placing, int status, const char *key, const char *value,
-                  const char *why)
-{
-    char unfit[320];
-    snprintf(unfit, sizeof(unfit), "%s", why);
-    if (status == ORTE_SUCCESS) {
-        status = placement_settle(&placing->wish.placement, unfit, sizeof(unfit));
-    }
-    return status == ORTE_SUCCESS ? status : fail(placing, status, "%s=%s: %s", key, value, unfit);
-}
-
-static int take_rank_by(struct placing *placing, const char *words)
-{
-    char why[320] = "";
-    int status = placement_rank_by(&placing->wish.placement, words, why, sizeof(why));
-    return settle(placing, status, "rank_by", words, why);
-}
-
-static int take_bind_to(struct placing *placing, const char *words)
-{
-    char why[320] = "";
-    struct placement *placement = &placing->wish.placement;
-    int status = placement_bind_to(placement, words, why, sizeof(why));
-    placement->bind_given = true;
-    return settle(placing, status, "bind_to", words, why);
+    return restrict_to(placing, list, true);
 }
 
 /* There are no others than the job's: what is added is to be among these. */
@@ -294,46 +128,173 @@ static int expect_known(struct placing *placing, const struct node_list *list)
     return status;
 }
 
-static int take_add_host(struct placing *placing, const char *words)
+/* A key of the info, and what becomes of its value. */
+struct key {
+    const char *name;
+    int (*take)(struct placing *placing, const struct key *key, const char *value);
+    int (*use)(struct placing *placing, const struct node_list *list); /* of hosts and hostfiles */
+    const char *word; /* of a flag: of --map-by; NULL: what it asks for is shown when it is known
+                       * where all ranks go */
+};
+
+static int take_hosts(struct placing *placing, const struct key *key, const char *words)
 {
-    struct node_list list;
-    int status = parse_hosts(placing, "add-host", words, &list);
-    if (status == ORTE_SUCCESS) {
-        status = expect_known(placing, &list);
-    }
+    char why[320];
+    struct node_list list = {.relative = true};
+    int status = node_list_parse(&list, words, strlen(words), 0, 0, why, sizeof(why));
+    status = status == ORTE_SUCCESS ? key->use(placing, &list)
+                                    : fail(placing, status, "%s=%s: %s", key->name, words, why);
     node_list_fini(&list);
     return status;
 }
 
-static int take_add_hostfile(struct placing *placing, const char *path)
+static int take_hostfile(struct placing *placing, const struct key *key, const char *path)
 {
     struct node_list list = {0};
     int status = hostfile_read(&list, path, false, placing->reason, placing->reason_size);
-    if (status == ORTE_SUCCESS) {
-        status = expect_known(placing, &list);
-    }
+    status = status == ORTE_SUCCESS ? key->use(placing, &list) : status;
     node_list_fini(&list);
-    return status;
+    return status == ORTE_SUCCESS && placing->row_count == 0
+               ? fail(placing, ORTE_ERR_NOT_FOUND, "%s: it names no node of this job", path)
+               : status;
+}
+
+/* Their files are not read. */
+static bool names_ranks(const char *words)
+{
+    size_t size = strcspn(words, ":,");
+    return (size == strlen("seq") && strncasecmp(words, "seq", size) == 0) ||
+           (size == strlen("rankfile") && strncasecmp(words, "rankfile", size) == 0);
+}
+
+/* The words of --map-by, but for those that name a file; PE=n among them binds. key, value: where
+ * they come from. */
+static int map_by(struct placing *placing, const char *words, const struct key *key,
+                  const char *value)
+{
+    char why[320];
+    int oversubscribe = 0;
+    struct placement *placement = &placing->wish.placement;
+    uint32_t inherited = placement->cpus_per_rank;
+    if (names_ranks(words)) {
+        return fail(placing, ORTE_ERR_NOT_SUPPORTED,
+                    "%s=%s: seq and rankfile are for keelrun alone", key->name, value);
+    }
+    placement->cpus_per_rank = 0;
+    int status = placement_map_by(placement, words, &oversubscribe, why, sizeof(why));
+    if (placement->cpus_per_rank) {
+        placement->bind_given = false;
+    } else {
+        placement->cpus_per_rank = inherited;
+    }
+    const bool has_policy = placement_names_policy(words);
+    if (has_policy) {
+        placement->rank_by = RANK_BY_DEFAULT;
+    }
+    if (status == ORTE_SUCCESS) {
+        status = placement_settle(placement, why, sizeof(why));
+    }
+    if (status != ORTE_SUCCESS) {
+        return fail(placing, status, "%s=%s: %s", key->name, value, why);
+    }
+    if (oversubscribe) {
+        placing->wish.no_oversubscribe = oversubscribe < 0;
+    }
+    placing->use.again &= !has_policy;
+    return ORTE_SUCCESS;
+}
+
+static int take_map_by(struct placing *placing, const struct key *key, const char *words)
+{
+    return map_by(placing, words, key, words);
+}
+
+/* "N:OBJECT"; Open MPI writes "N:n" for npernode. With map_by it is a limit. */
+static int take_ppr(struct placing *placing, const struct key *key, const char *value)
+{
+    char words[64];
+    const char *colon = strchr(value, ':');
+    bool node = colon && (strcasecmp(colon, ":n") == 0 || strcasecmp(colon, ":node") == 0);
+    size_t size = colon ? (size_t) (colon - value) : strlen(value);
+    int length = snprintf(words, sizeof(words), "ppr:%.*s%s", (int) size, value,
+                          node ? ":node" : value + size);
+    if (length < 0 || (size_t) length >= sizeof(words)) {
+        return fail(placing, ORTE_ERR_BAD_PARAM, "ppr=%s: N:OBJECT is needed", value);
+    }
+    bool limit = strings_value(placing->info, "map_by");
+    struct placement before = placing->wish.placement;
+    int status = map_by(placing, words, key, value);
+    if (status == ORTE_SUCCESS && limit) {
+        placing->app.per_node = placing->wish.placement.per_object;
+        placing->wish.placement = before;
+    }
+    return status == ORTE_SUCCESS && limit && !node
+               ? fail(placing, ORTE_ERR_NOT_SUPPORTED, "ppr=%s: with map_by N:node is possible",
+                      value)
+               : status;
+}
+
+/* Attributes that --map-by has as words, behind whatever policy there is. */
+static int take_cpus_per_proc(struct placing *placing, const struct key *key, const char *value)
+{
+    char words[32];
+    int length = snprintf(words, sizeof(words), "PE=%s", value);
+    return length < (int) sizeof(words)
+               ? map_by(placing, words, key, value)
+               : fail(placing, ORTE_ERR_BAD_PARAM, "%s=%s: a number is needed", key->name, value);
+}
+
+static int take_flag(struct placing *placing, const struct key *key, const char *value)
+{
+    if (strcasecmp(value, "true") != 0) {
+        return fail(placing, ORTE_ERR_BAD_PARAM, "%s=%s: true is needed", key->name, value);
+    }
+    return key->word ? map_by(placing, key->word, key, value) : ORTE_SUCCESS;
+}
+
+/* Both are of the words of a policy, whatever was mapped before. */
+static int settle(struct placing *placing, int status, const char *key, const char *value,
+                  const char *why)
+{
+    char unfit[320];
+    snprintf(unfit, sizeof(unfit), "%s", why);
+    if (status == ORTE_SUCCESS) {
+        status = placement_settle(&placing->wish.placement, unfit, sizeof(unfit));
+    }
+    return status == ORTE_SUCCESS ? status : fail(placing, status, "%s=%s: %s", key, value, unfit);
+}
+
+static int take_rank_by(struct placing *placing, const struct key *key, const char *words)
+{
+    char why[320] = "";
+    int status = placement_rank_by(&placing->wish.placement, words, why, sizeof(why));
+    return settle(placing, status, key->name, words, why);
+}
+
+static int take_bind_to(struct placing *placing, const struct key *key, const char *words)
+{
+    char why[320] = "";
+    struct placement *placement = &placing->wish.placement;
+    int status = placement_bind_to(placement, words, why, sizeof(why));
+    placement->bind_given = true;
+    return settle(placing, status, key->name, words, why);
 }
 
 /* In the order in which they are taken: the hosts select from the hostfile. */
-static const struct {
-    const char *key;
-    int (*take)(struct placing *placing, const char *value);
-} keys[] = {
-    {"add-hostfile", take_add_hostfile},
-    {"add-host", take_add_host},
-    {"hostfile", take_hostfile},
-    {"host", take_host},
-    {"map_by", take_map_by},
-    {"ppr", take_ppr},
-    {"cpus-per-proc", take_cpus_per_proc},
-    {"no-oversubscribe", take_no_oversubscribe},
-    {"no-procs-on-head", take_no_procs_on_head},
-    {"rank_by", take_rank_by},
-    {"bind_to", take_bind_to},
-    {SPAWN_REPORT_BINDINGS, take_report_bindings},
-    {SPAWN_DISPLAY_MAP, take_display_map},
+static const struct key keys[] = {
+    {"add-hostfile", take_hostfile, expect_known, NULL},
+    {"add-host", take_hosts, expect_known, NULL},
+    {"hostfile", take_hostfile, select_known, NULL},
+    {"host", take_hosts, select_hosts, NULL},
+    {"map_by", take_map_by, NULL, NULL},
+    {"ppr", take_ppr, NULL, NULL},
+    {"cpus-per-proc", take_cpus_per_proc, NULL, NULL},
+    {"no-oversubscribe", take_flag, NULL, "NOOVERSUBSCRIBE"},
+    {"no-procs-on-head", take_flag, NULL, "NOLOCAL"},
+    {"rank_by", take_rank_by, NULL, NULL},
+    {"bind_to", take_bind_to, NULL, NULL},
+    {SPAWN_REPORT_BINDINGS, take_flag, NULL, NULL},
+    {SPAWN_DISPLAY_MAP, take_flag, NULL, NULL},
 };
 #define KEYS (sizeof(keys) / sizeof(*keys))
 
@@ -341,7 +302,7 @@ static bool is_known(const char *assignment)
 {
     size_t size = strcspn(assignment, "=");
     for (size_t i = 0; i < KEYS; i++) {
-        if (strlen(keys[i].key) == size && strncmp(keys[i].key, assignment, size) == 0) {
+        if (strlen(keys[i].name) == size && strncmp(keys[i].name, assignment, size) == 0) {
             return true;
         }
     }
@@ -363,8 +324,8 @@ static int take_info(struct placing *placing)
         }
     }
     for (size_t i = 0; i < KEYS && status == ORTE_SUCCESS; i++) {
-        const char *value = strings_value(info, keys[i].key);
-        status = value ? keys[i].take(placing, value) : ORTE_SUCCESS;
+        const char *value = strings_value(info, keys[i].name);
+        status = value ? keys[i].take(placing, &keys[i], value) : ORTE_SUCCESS;
     }
     return status;
 }
