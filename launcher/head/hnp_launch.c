@@ -18,14 +18,17 @@ uint64_t hnp_launch_limit_us(void)
     return (uint64_t) param_int(&launch_timeout) * 1000000u;
 }
 
-/* The arrays are the plan's and the request's, but for these two: lend_fini frees them. */
+/* The arrays are the plan's and the request's, but for these three: lend_fini frees them. Nothing
+ * is bound to the processors of --simulate-topo, which are nowhere. */
 static int lend(const struct hnp *hnp, struct launch *launch)
 {
+    static char not_bound[] = "";
     const struct job_plan *plan = &hnp->plan;
     struct job_map *map = &launch->map;
     map->node_names = calloc(plan->node_count, sizeof(*map->node_names));
     launch->apps = calloc(hnp->request.app_count, sizeof(*launch->apps));
-    if (!map->node_names || !launch->apps) {
+    launch->cpus = calloc((size_t) plan->rank_count + 1, sizeof(*launch->cpus));
+    if (!map->node_names || !launch->apps || !launch->cpus) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     map->size = plan->rank_count;
@@ -37,7 +40,9 @@ static int lend(const struct hnp *hnp, struct launch *launch)
         map->node_names[node] = plan->nodes[node].name;
     }
     launch->app_of = plan->app_of;
-    launch->cpus = plan->cpus;
+    for (uint32_t rank = 0; rank < plan->rank_count; rank++) {
+        launch->cpus[rank] = hnp->request.simulate_topo ? not_bound : plan->cpus[rank];
+    }
     launch->app_count = (uint32_t) hnp->request.app_count;
     for (uint32_t i = 0; i < launch->app_count; i++) {
         const struct app_request *app = &hnp->request.apps[i];
@@ -51,6 +56,7 @@ static void lend_fini(struct launch *launch)
 {
     free(launch->map.node_names);
     free(launch->apps);
+    free(launch->cpus);
     crypto_wipe(launch->map.app_key, sizeof(launch->map.app_key));
 }
 

@@ -157,9 +157,6 @@ static int map_ranks(struct hnp *hnp, char *reason, size_t reason_size)
         hnp_tell(hnp, "%s", hnp->plan.note);
     }
     hnp_show(hnp, 0, hnp->request.display, hnp->request.report_bindings);
-    for (uint32_t i = 0; hnp->request.simulate_topo && i < hnp->plan.rank_count; i++) {
-        hnp->plan.cpus[i][0] = '\0'; /* these processors are nowhere */
-    }
     hnp->mapped = true;
     return ORTE_SUCCESS;
 }

@@ -120,6 +120,14 @@ is "the map of what was spawned" "Map: 3 ranks on 2 nodes node0: rank 1: local r
     "$(sed -n '/^Map/,/rank 1/p' "$work/out" | xargs | sed 's/[^ ]*places$//')"
 is "the bindings of what was spawned" "rank 1 on node0: not bound rank 2 on node1: not bound rank 3 on node1: not bound" \
     "$(sed 's/^keelrun: //' "$work/err" | xargs)"
+if "$keelrun" --dry-run --simulate 1x1 --simulate-topo "core:1 pu:1" true >/dev/null 2>&1; then
+    run_limited 30 "$keelrun" --simulate 1x9 --simulate-topo "package:1 core:9 pu:1" --bind-to core -n 1 \
+        "$clients/spawn_where" 8 "$KEEL_TEST_BUILDDIR/tests/system/places" pmix.repbind
+    is "spawned on simulated processors: shown, and not bound to them" "0 8 none" \
+        "$code $(grep -c ": bound to processors [1-8] " "$work/err") $(sed -n 's/.* cpuset=\([^ ]*\) .*/\1/p' "$work/out" | sort -u)"
+else
+    skip "spawned on simulated processors" "no hwloc"
+fi
 # where a program is looked for that is none of PATH's
 in_folder()
 {

@@ -249,16 +249,20 @@ static bool wants(const struct spawn_request *request, const char *key)
 static void start(struct spawn_request *request)
 {
     struct hnp *hnp = request->hnp;
+    struct spawned *spawned = &request->spawned;
     request->state = SPAWN_STARTING;
     hnp->spawns.count++;
-    int status = add_programs(hnp, &request->spawned);
+    int status = add_programs(hnp, spawned);
     if (status == ORTE_SUCCESS) {
-        status = add_ranks(hnp, &request->spawned);
+        status = add_ranks(hnp, spawned);
     }
     if (status == ORTE_SUCCESS) {
-        spawn_add_nodes(hnp, &request->spawned);
-        hnp_show(hnp, request->spawned.first, wants(request, SPAWN_DISPLAY_MAP) ? DISPLAY_MAP : 0,
+        spawn_add_nodes(hnp, spawned);
+        hnp_show(hnp, spawned->first, wants(request, SPAWN_DISPLAY_MAP) ? DISPLAY_MAP : 0,
                  wants(request, SPAWN_REPORT_BINDINGS));
+        for (uint32_t i = 0; hnp->request.simulate_topo && i < spawned->count; i++) {
+            spawned->cpus[i][0] = '\0'; /* these processors are nowhere */
+        }
         status = hnp_submit_take(hnp);
     }
     if (status == ORTE_SUCCESS) {
