@@ -111,6 +111,7 @@ struct pml {
     struct pool sends, recvs;       /* struct send, struct recv */
     struct pool ended_sends;        /* struct keel_pml_request: of sends that ended at once */
     size_t unexpected_most;         /* bytes, of each peer */
+    size_t striped_most;            /* bytes under way to a peer over several rails */
     size_t buffered, buffered_most; /* bytes of buffered sends */
     uint64_t ends;      /* requests that have ended, ever, but for those of ended_sends */
     unsigned waits;     /* that ended after a pass, ever; wraps */

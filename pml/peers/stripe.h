@@ -57,7 +57,7 @@ struct stripe_piece {
 /* The rails have enough to do. */
 static inline bool stripe_is_full(const struct peer *peer)
 {
-    return peer->rails && peer->rails->striped >= STRIPE_WINDOW;
+    return peer->rails && peer->rails->striped >= peer->pml->striped_most;
 }
 /* A request of which bytes are left waits for room, or for its turn; behind the others or before
  * them. */

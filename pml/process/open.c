@@ -3,6 +3,7 @@
 #include <base/settings/param.h>
 #include <pml/peers/context.h>
 #include <pml/peers/peer.h>
+#include <pml/peers/stripe.h>
 #include <pml/progress/progress.h>
 #include <pml/requests/arrival.h>
 #include <pml/requests/send.h>
@@ -105,6 +106,7 @@ static void init(struct pml *pml, const struct pml_host *host)
     queues_init(&pml->peers);
     early_init(&pml->early, (size_t) param_int(&params.early_size));
     pml->unexpected_most = (size_t) param_int(&params.unexpected_size);
+    pml->striped_most = STRIPE_WINDOW;
     pml->buffered_most = (size_t) param_int(&params.buffered_size);
     pml->stray.most = pml->unexpected_most;
     pml->spin_ns = (uint64_t) param_int(&params.spin) * 1000u;

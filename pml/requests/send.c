@@ -126,6 +126,19 @@ static void put_piece(struct send *send, struct stripe_ask *ask, const struct st
     stripe_answered(send->member->peer, ask, piece, status);
 }
 
+/* What the receiver asked for waits for room alone: who waits until less is under way may wait for
+ * the receiver, which does the same. */
+static void wait_for_turn(struct send *send, bool first)
+{
+    struct peer *peer = send->member->peer;
+
+    if (list_empty(&send->again)) {
+        stripe_wait(peer, &send->super.link, first);
+    } else {
+        (first ? list_prepend : list_append)(&peer->pending, &send->super.link);
+    }
+}
+
 /* False: it waits for room. */
 static bool put_rest(struct send *send)
 {
@@ -137,7 +150,7 @@ static bool put_rest(struct send *send)
         const struct range *range = range_first(&send->again);
         ask.left = range ? range->size : send->length - send->ptl.req_offset;
         ask.by = range ? range->by : NULL;
-        if (ask.left == 0 || stripe_is_full(peer)) {
+        if (ask.left == 0 || (!range && stripe_is_full(peer))) {
             return ask.left == 0;
         }
         if (stripe_next(peer, &send->stripe, &ask, &piece)) {
@@ -183,7 +196,7 @@ void send_upcall_progress(mca_ptl_base_module_t *ptl, mca_ptl_base_send_request_
     send->reported += bytes;
     send->stage = SEND_REST;
     if (!send->busy && list_empty(&send->super.link) && !advance(send)) {
-        stripe_wait(send->member->peer, &send->super.link, false);
+        wait_for_turn(send, false);
     }
 }
 
@@ -219,7 +232,7 @@ void send_upcall_put_wanted(struct keel_ptl_module_t *ptl, mca_ptl_base_send_req
     if (!range_add(&send->again, offset, size, &ptl->super)) {
         send_upcall_failed(ptl, request, OPAL_ERR_OUT_OF_RESOURCE);
     } else if (!send->busy && list_empty(&send->super.link) && !advance(send)) {
-        stripe_wait(send->member->peer, &send->super.link, false);
+        wait_for_turn(send, false);
     }
 }
 
@@ -322,7 +335,7 @@ bool send_resume(struct send *send)
         send->failed = status != OPAL_SUCCESS ? status : send->failed;
     }
     if (!advance(send)) {
-        stripe_wait(peer, &send->super.link, true);
+        wait_for_turn(send, true);
         return false;
     }
     return true;
@@ -360,7 +373,7 @@ int send_start(struct send *send)
     struct peer *peer = send->member->peer;
     list_append(&peer->sending, &send->sending);
     if (status == OPAL_SUCCESS && !advance(send)) {
-        stripe_wait(peer, &send->super.link, false);
+        wait_for_turn(send, false);
     } else if (status == OPAL_ERR_OUT_OF_RESOURCE) {
         peer_pend(peer, &send->super.link);
         if (list_empty(&peer->due) && !send_is_stalled(send)) {

@@ -14,7 +14,7 @@
 #include <pml/peers/context.h>
 #include <pml/peers/peer.h>
 
-enum { JOB = 7, FIRST_CONTEXT = 40, TICK_NS = 200000 };
+enum { JOB = 7, FIRST_CONTEXT = 40, TICK_NS = 200000, NARROW = 8 << 10 };
 
 /* The clock of everything in this program. */
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -358,6 +358,9 @@ static void process_open(int rank)
     }
     if (pml_open(&process->pml, &host, components) != OPAL_SUCCESS) {
         abort();
+    }
+    if (sim.options.narrow) {
+        process->pml->striped_most = NARROW;
     }
     if (chance(20)) {
         process->pml->unexpected_most = below(3000);

@@ -43,6 +43,7 @@ struct sim_options {
     enum sim_fate fate; /* with one rail CALM stands for FAILOVER */
     bool parts;         /* two processes, whose first rail is too small for the others' frames */
     bool handshakes;    /* rails connect when they are used, soon, after a while, or never */
+    bool narrow;        /* few bytes may be under way to a process over several rails */
     bool puts;          /* all rails put, none gets, and one end may be late to notice deaths */
     enum sim_sabotage sabotage;
 };
