@@ -83,7 +83,7 @@ static int take_exited(struct hnp *hnp, uint32_t daemon, opal_buffer_t *buffer)
         end.call = call;
         end.core = core;
         if (end.wait_status != 0) {
-            hnp_explain_crashes(hnp);
+            hnp_crash_tell(hnp);
         }
         hnp_report_ended(hnp, rank, &end);
         job_rank_exited(&hnp->job, rank, &end);
@@ -242,6 +242,7 @@ static take_report *const reports[] = {
     [REPORT_TRACED] = hnp_take_traced,
     [REPORT_HOSTED] = standing_hosted,
     [REPORT_UNHOSTED] = standing_unhosted,
+    [REPORT_CRASHES] = hnp_take_crashes,
 };
 
 static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **buffer)
@@ -556,6 +557,7 @@ int hnp_create(struct hnp **out, const struct hnp_config *config)
     list_init(&hnp->spawns.orders);
     hnp_daemons_init(hnp);
     hnp_end_init(hnp);
+    hnp_crash_init(hnp);
     channel_receive(config->front, from_front, hnp);
     *out = hnp;
     return ORTE_SUCCESS;
@@ -575,6 +577,7 @@ void hnp_destroy(struct hnp *hnp)
     loop_timer_stop(&hnp->timers.step);
     hnp_report_fini(hnp);
     hnp_explain_fini(hnp);
+    hnp_crash_fini(hnp);
     standing_destroy(hnp->standing);
     submitter_close(hnp->submitter);
     plm_fini(&hnp->plm);

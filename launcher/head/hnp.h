@@ -19,6 +19,7 @@ struct peer {
     char *contact;                 /* owned; NULL until it calls home */
     char topology[TOPO_HASH_TEXT]; /* its hash; "": not asked for, or not known */
     bool examined;                 /* it is asked for its topology, or the hash */
+    bool crashing;                 /* debuggers look at ranks of its that crash */
     int32_t signal;                /* that ends it, where it could say so; else 0 */
     bool takes_input;              /* ranks of its get standard input ... */
     uint64_t input_taken;          /* ... and have taken so many bytes */
@@ -66,10 +67,16 @@ struct hnp_spawns {
 };
 
 struct hnp_explanations {
-    struct list under_way;       /* struct explanation of hnp_explain.c */
-    uint32_t last;               /* its number */
-    struct rank_stacks *crashes; /* owned: of ranks that crash, not told yet; NULL: none, */
-    uint32_t crash_ranks;        /* and how many ranks there were */
+    struct list under_way; /* struct explanation of hnp_explain.c */
+    uint32_t last;         /* its number */
+};
+
+/* Ranks that crash. */
+struct hnp_crashes {
+    struct rank_stacks *stacks; /* owned: not told yet; NULL: none, */
+    uint32_t ranks;             /* and how many ranks there were */
+    uint32_t nodes;             /* where debuggers look at some */
+    struct loop_timer timer;
 };
 
 /* What is borrowed of the process. */
@@ -103,6 +110,7 @@ struct hnp {
     struct hnp_input input;
     struct hnp_timers timers;
     struct hnp_explanations explanations;
+    struct hnp_crashes crashes;
     uint64_t submitted_us;     /* when the job was */
     struct hnp_report *report; /* owned; NULL: not asked for */
     bool finished;             /* the front end was told to end */
@@ -205,12 +213,24 @@ int hnp_take_stack(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer);  /* R
 int hnp_take_traced(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_TRACED */
 /* TOOL_LOOK: a tool has one question at a time. */
 void hnp_look(struct hnp *hnp, const orte_process_name_t *tool, uint64_t number, bool stacks);
-/* Tells where ranks have crashed, those that did in one place together: a rank's end comes behind
- * the stacks of all that have crashed on its node meanwhile. */
-void hnp_explain_crashes(struct hnp *hnp);
 /* What is not known yet is not waited for any more. */
 void hnp_explain_cut(struct hnp *hnp);
 void hnp_explain_fini(struct hnp *hnp);
+uint64_t hnp_traces_us(void); /* what debuggers have for all ranks; 0: they are not asked for */
+
+/* hnp_crash.c */
+void hnp_crash_init(struct hnp *hnp);
+void hnp_crash_fini(struct hnp *hnp);
+/* Where the stacks of a rank that crashes go. Borrowed; NULL: no memory. */
+struct rank_stacks *hnp_crash_stacks(struct hnp *hnp, uint32_t rank);
+int hnp_take_crashes(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer); /* REPORT_CRASHES */
+/* All that crash at this daemon were looked at, or it is lost. */
+void hnp_crash_over(struct hnp *hnp, uint32_t vpid);
+/* Tells where ranks have crashed, those that did in one place together: a rank's end comes behind
+ * the stacks of all that have crashed meanwhile. */
+void hnp_crash_tell(struct hnp *hnp);
+/* The same, and those that were looked at wait no more for others. */
+void hnp_crash_cut(struct hnp *hnp);
 
 /* hnp_look.c */
 /* What is known of nodes and ranks. */

@@ -55,6 +55,7 @@ void hnp_tell_ended(struct hnp *hnp, uint32_t vpid, uint32_t rank)
 void hnp_forget(struct hnp *hnp, uint32_t lost)
 {
     hnp_unexamined(hnp, lost);
+    hnp_crash_over(hnp, lost);
     plm_lost(&hnp->plm, lost);
     repair_lose(hnp->daemon, lost);
     (void) !hnp_broadcast(hnp, proto_new(ORDER_LOST, "u", lost));

@@ -8,7 +8,7 @@ liblauncher_la_SOURCES += launcher/head/hnp.h launcher/head/hnp.c launcher/head/
 EXTRA_DIST += launcher/head/README.md launcher/head/explain/README.md launcher/head/spawn/README.md
 
 # What the ranks do.
-liblauncher_la_SOURCES += launcher/head/explain/hnp_explain.c launcher/head/explain/hnp_look.c \
+liblauncher_la_SOURCES += launcher/head/explain/hnp_crash.c launcher/head/explain/hnp_explain.c launcher/head/explain/hnp_look.c \
 	launcher/head/explain/rank_stacks.h launcher/head/explain/rank_stacks.c \
 	launcher/head/explain/rank_states.h launcher/head/explain/rank_states.c
 

@@ -248,6 +248,7 @@ static take_order *const orders[] = {
     [ORDER_STARTED] = onward_started,    [ORDER_EXPLAIN] = explain_ranks,
     [ORDER_GROW] = growth_take,          [ORDER_JOIN] = growth_join,
     [ORDER_HOST] = hosted_start,         [ORDER_UNHOST] = hosted_over,
+    [ORDER_CRASHED] = tracer_release,
 };
 
 /* Those that say nothing more come first. */

@@ -6,12 +6,17 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
 readonly crash=$helpers/crash
 mkdir "$work/cores"
 
+three_crash()
+{
+    [ "$(grep -o 'ranks crash on node .*' "$work/err" | sort -u | wc -l)" = 3 ]
+}
+
 # crashes NAME CODE OPTION... : the rank's code; what is said is in $work/err.
 crashes()
 {
     local what=$1 expected=$2
     shift 2
-    run_limited 60 "$keelrun" --wdir "$work/cores" --mca stack_trace_s 30 "$@"
+    run_limited 60 "$keelrun" --wdir "$work/cores" --mca stack_trace_s 30 --mca stack_traces_s 50 "$@"
     is "$what: exit code" "$expected" "$code"
     rm -f "$work"/cores/core*
 }
@@ -71,13 +76,32 @@ for debugger in gdb eu-stack; do
 done
 
 if type -P gdb >/dev/null && [ -z "$sanitize" ]; then
-    start "$keelrun" --stack-traces --mca stack_trace_s 30 -n 2 --oversubscribe "$helpers/member" hang
+    start "$keelrun" --stack-traces --mca stack_trace_s 30 --mca stack_traces_s 50 -n 2 --oversubscribe "$helpers/member" hang
     ok "a member of Keel: there is a job" wait_for 20 has_lines "$work/out" 2
     kill -SEGV "$(child_named "$pid" member)"
     await 60
     is "a member of Keel: exit code" 139 "$code"
     like "a member of Keel: its stack" "$work/err" "^keelrun:   #[0-9]+ main( at .*)?$"
 fi
+
+# --- on several nodes ---
+
+# The debuggers begin when all ranks have stopped and keelrun knows it.
+for debugger in gdb eu-stack; do
+    type -P "$debugger" >/dev/null || continue
+    printf '#!/bin/sh\nuntil [ -e %s ]; do sleep 0.05; done\nexec %s "$@"\n' "$work/go" "$debugger" >"$work/late-$debugger"
+    chmod +x "$work/late-$debugger"
+    start "$keelrun" --stack-traces --mca stack_debugger "$work/late-$debugger" --mca stack_trace_s 60 \
+        --mca stack_traces_s 90 --mca log_launcher_verbose 1 --wdir "$work/cores" --simulate 3x2 -n 6 \
+        sh -c '[ "$KEEL_RANK" = 4 ] && exec sleep 600; exec "$1" segv' sh "$crash"
+    ok "$debugger, three nodes: ranks of all crash" wait_for 30 three_crash
+    touch "$work/go"
+    await 60
+    is "$debugger, three nodes: exit code" 139 "$code"
+    like "$debugger, three nodes: told together" "$work/err" "^keelrun: 5 of 6 crashed in tumble \(ranks 0-3, 5\):$"
+    is "$debugger, three nodes: once" 1 "$(grep -c ' crashed in ' "$work/err")"
+    rm -f "$work"/cores/core* "$work/go"
+done
 
 # --- none can ---
 
@@ -98,6 +122,15 @@ crashes "a debugger that hangs" 136 --stack-traces --mca stack_debugger "$work/s
 like "a debugger that hangs: is said" "$work/err" \
     "^keelrun: no stack of 1 of 1 \(rank 0\): the debugger took too long"
 
+crashes "debuggers that hang" 136 --stack-traces --mca stack_debugger "$work/slow" --mca stack_trace_s 3600 \
+    --mca stack_traces_s 1 -n 6 --oversubscribe "$crash" fpe
+like "debuggers that hang: their time is over" "$work/err" "^keelrun: no stack of [1-6] of 6 .*\(.*stack_traces_s\)$"
+unlike "debuggers that hang: no rank has a stack" "$work/err" " crashed in "
+crashes "debuggers that hang, of a job with no time for them" 136 --stack-traces --mca stack_debugger "$work/slow" \
+    --mca stack_trace_s 1 --mca stack_traces_s 0 -n 1 "$crash" fpe
+like "debuggers that hang, of a job with no time for them: no stack" "$work/err" \
+    "^keelrun: no stack of 1 of 1 \(rank 0\): the debugger took too long"
+
 # --- while a debugger looks, no other one does ---
 
 cat >"$work/watched" <<END
@@ -107,7 +140,7 @@ echo "\$process" >>$work/looked
 while [ ! -e $work/go ] && [ -e /proc/\$process ]; do sleep 0.1; done
 END
 chmod +x "$work/watched"
-start "$keelrun" --stack-traces --mca stack_debugger "$work/watched" --mca stack_trace_s 60 -n 2 --oversubscribe \
+start "$keelrun" --stack-traces --mca stack_debugger "$work/watched" --mca stack_trace_s 60 --mca stack_traces_s 90 -n 2 --oversubscribe \
     sh -c '[ "$KEEL_RANK" = 0 ] && exec sleep 120; exec "$1" segv' sh "$crash"
 ok "two debuggers: one looks at the rank that crashes" wait_for 20 has_lines "$work/looked" 1
 kill -QUIT "$pid"

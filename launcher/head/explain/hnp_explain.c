@@ -15,7 +15,8 @@
 
 static struct param stack_traces =
     PARAM_INT("stack_traces_s", "10", 0, 3600, "s",
-              "What debuggers have to look at all ranks of a job that hangs; 0: they do not");
+              "What debuggers have to look at all ranks of a job that hangs, or at all that crash; "
+              "0: they do not where it hangs, and have stack_trace_s where ranks crash");
 PARAM_ROWS("launcher", stack_traces);
 
 #define TRACED_US 1000000u /* for the daemons to report, when that time is over */
@@ -62,7 +63,6 @@ static void destroy(struct explanation *explanation)
 
 void hnp_explain_fini(struct hnp *hnp)
 {
-    rank_stacks_destroy(hnp->explanations.crashes);
     for (struct list *link; (link = list_pop(&hnp->explanations.under_way));) {
         destroy(container_of(link, struct explanation, link));
     }
@@ -201,7 +201,7 @@ static bool all_lost(const struct explanation *explanation, const bool *daemons)
     return all;
 }
 
-static uint64_t traces_us(void)
+uint64_t hnp_traces_us(void)
 {
     return (uint64_t) param_int(&stack_traces) * 1000000u;
 }
@@ -212,7 +212,7 @@ static void check(struct explanation *explanation, bool over)
     if (!explanation->states_told && (over || all_lost(explanation, explanation->awaited))) {
         over = false;
         tell_states(explanation);
-        loop_timer_start(&explanation->timer, traces_us() + TRACED_US);
+        loop_timer_start(&explanation->timer, hnp_traces_us() + TRACED_US);
     }
     if (explanation->states_told && (over || all_lost(explanation, explanation->tracing))) {
         conclude(explanation);
@@ -234,7 +234,7 @@ static void await_rank(struct explanation *explanation, uint32_t rank)
         (void) !rank_states_tell(explanation->states, rank, &told);
     } else if (dvm_lives(&hnp->dvm, vpid)) {
         explanation->awaited[vpid] = true;
-        explanation->tracing[vpid] = explanation->asker.stacks && traces_us() > 0;
+        explanation->tracing[vpid] = explanation->asker.stacks && hnp_traces_us() > 0;
     }
 }
 
@@ -302,7 +302,7 @@ static struct explanation *begin(struct hnp *hnp, struct asker asker)
     list_append(&hnp->explanations.under_way, &explanation->link);
     loop_timer_start(&explanation->timer, ANSWER_US);
     order(hnp, explanation->number, asker.stacks ? tracer_each_us() : 0,
-          asker.stacks ? traces_us() : 0);
+          asker.stacks ? hnp_traces_us() : 0);
     return explanation;
 }
 
@@ -355,24 +355,9 @@ void hnp_look(struct hnp *hnp, const orte_process_name_t *tool, uint64_t number,
     }
 }
 
-static void tell(void *arg, const char *line)
-{
-    hnp_tell(arg, "%s", line);
-}
-
-void hnp_explain_crashes(struct hnp *hnp)
-{
-    struct rank_stacks *stacks = hnp->explanations.crashes;
-    if (stacks) {
-        rank_stacks_print(stacks, "crashed", tell, hnp);
-        rank_stacks_destroy(stacks);
-        hnp->explanations.crashes = NULL;
-    }
-}
-
 void hnp_explain_cut(struct hnp *hnp)
 {
-    hnp_explain_crashes(hnp);
+    hnp_crash_cut(hnp);
     while (!list_empty(&hnp->explanations.under_way)) {
         struct explanation *explanation =
             container_of(hnp->explanations.under_way.next, struct explanation, link);
@@ -457,16 +442,8 @@ static int take_threads(struct rank_stacks *stacks, uint32_t rank, const char *w
 static int take_crash(struct hnp *hnp, uint32_t rank, const char *why, uint32_t threads,
                       opal_buffer_t *buffer)
 {
-    struct hnp_explanations *all = &hnp->explanations;
-    int status = ORTE_SUCCESS;
-    if (rank >= all->crash_ranks) { /* it was added since */
-        hnp_explain_crashes(hnp);
-    }
-    if (!all->crashes) {
-        all->crash_ranks = hnp->plan.rank_count;
-        status = rank_stacks_create(&all->crashes, all->crash_ranks, false);
-    }
-    return status == ORTE_SUCCESS ? take_threads(all->crashes, rank, why, threads, buffer) : status;
+    struct rank_stacks *stacks = hnp_crash_stacks(hnp, rank);
+    return stacks ? take_threads(stacks, rank, why, threads, buffer) : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 int hnp_take_stack(struct hnp *hnp, uint32_t vpid, opal_buffer_t *buffer)

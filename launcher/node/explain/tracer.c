@@ -27,10 +27,12 @@ static struct {
                              "path; of several the first that is there"),
     .each = PARAM_INT("stack_trace_s", "5", 1, 3600, "s", "What a debugger has to look at a rank"),
     .crashes = PARAM_BOOL("stack_traces", "0",
-                          "Ranks that crash stop until a debugger has looked at all of their "
-                          "node (--stack-traces)"),
+                          "Ranks that crash stop until debuggers have looked at all that do "
+                          "(--stack-traces)"),
 };
 PARAM_ROWS("launcher", params);
+
+static const char no_time[] = "there was no time (stack_traces_s)";
 
 #define TRACER_APP 0u /* defined anew for each start, as agents do */
 enum {
@@ -64,6 +66,9 @@ struct tracer {
     uint32_t next;                                /* the next rank to look at */
     bool told;                                    /* the order is done */
     uint32_t crashed[CRASHED_MAX], crashed_count; /* they come before the order's */
+    bool crashing;                                /* one of them has not been looked at ... */
+    bool alone;                                   /* ... and other nodes' are not waited for */
+    bool cut; /* nor is there time for those that crash meanwhile */
     char program[PATH_MAX];
     struct trace_limits limits;
     struct loop_timer end;
@@ -123,14 +128,19 @@ static void report_slot(const struct slot *slot, struct stacks *stacks, const ch
 
 /* The first that ends ends the job: those that have crashed go on when all of them were looked at.
  */
-static void let_go(const struct tracer *tracer)
+static void let_go(struct tracer *tracer)
 {
     bool open = tracer->crashed_count > 0;
     for (int i = 0; i < TRACERS_MAX; i++) {
         const struct slot *slot = &tracer->slots[i];
         open = open || (slot->state != SLOT_FREE && slot->number == STACK_OF_CRASH);
     }
-    if (!open) {
+    if (open || !tracer->crashing) {
+        return;
+    }
+    tracer->crashing = tracer->cut = false;
+    daemon_report(tracer->daemon, proto_new(REPORT_CRASHES, "c", (uint8_t) 0));
+    if (tracer->alone) {
         local_continue_crashed(tracer->daemon);
     }
 }
@@ -336,7 +346,7 @@ static void all_over(struct loop_timer *timer)
     const struct stacks none = {0};
     uint32_t rank, pid;
     while (next_rank(tracer, &rank, &pid)) {
-        report(tracer->daemon, tracer->number, rank, &none, "there was no time (stack_traces_s)");
+        report(tracer->daemon, tracer->number, rank, &none, no_time);
     }
     tracer_stop(tracer->daemon);
 }
@@ -390,6 +400,15 @@ bool tracer_wants_crashes(void)
     return param_bool(&params.crashes);
 }
 
+static void tell_crashing(struct tracer *tracer)
+{
+    if (!tracer->crashing) {
+        tracer->crashing = true;
+        tracer->alone = false;
+        daemon_report(tracer->daemon, proto_new(REPORT_CRASHES, "c", (uint8_t) 1));
+    }
+}
+
 void tracer_crashed(struct daemon *daemon, uint32_t rank)
 {
     char why[PATH_MAX + 64] = "there is no memory";
@@ -397,12 +416,47 @@ void tracer_crashed(struct daemon *daemon, uint32_t rank)
     if (!tracer || !find_debugger(tracer, why, sizeof(why))) {
         tracer_missed(daemon, rank, why);
         shepherd_signal(daemon->shepherd, rank, SIGCONT);
-    } else if (tracer->crashed_count == CRASHED_MAX) { /* it goes on with the others */
-        tracer_missed(daemon, rank, "too many ranks crash at a time");
+    } else if (tracer->cut || tracer->crashed_count == CRASHED_MAX) { /* it goes on with others */
+        tracer_missed(daemon, rank, tracer->cut ? no_time : "too many ranks crash at a time");
     } else {
         tracer->crashed[tracer->crashed_count++] = rank;
+        tell_crashing(tracer);
         advance(tracer);
     }
+}
+
+/* Debuggers have no more time for those that crash. */
+static void cut_crashes(struct tracer *tracer)
+{
+    for (; tracer->crashed_count > 0; tracer->crashed_count--) {
+        tracer_missed(tracer->daemon, tracer->crashed[tracer->crashed_count - 1], no_time);
+    }
+    for (int i = 0; i < TRACERS_MAX; i++) {
+        if (tracer->slots[i].number == STACK_OF_CRASH) {
+            kill_slot(&tracer->slots[i]);
+        }
+    }
+}
+
+int tracer_release(struct daemon *daemon, opal_buffer_t *buffer)
+{
+    uint8_t cut;
+    struct tracer *tracer = daemon->tracer;
+    int status = proto_unpack(buffer, "c", &cut);
+    if (status != OPAL_SUCCESS || !tracer) {
+        return status;
+    }
+    if (!tracer->crashing) {
+        local_continue_crashed(daemon);
+        return ORTE_SUCCESS;
+    }
+    tracer->alone = true;
+    if (cut) {
+        tracer->cut = true;
+        cut_crashes(tracer);
+        let_go(tracer);
+    }
+    return ORTE_SUCCESS;
 }
 
 void tracer_begin(struct daemon *daemon, uint32_t number, struct trace_limits limits)

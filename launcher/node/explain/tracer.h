@@ -4,6 +4,7 @@
 #ifndef LAUNCHER_NODE_TRACER_H
 #define LAUNCHER_NODE_TRACER_H
 
+#include <keel/buffer.h>
 #include <launcher/shepherd/shepherd.h>
 
 enum { TRACERS_MAX = 4 }; /* at a time */
@@ -21,9 +22,11 @@ struct trace_limits {
 uint64_t tracer_each_us(void);
 /* Do ranks that crash stop for it? */
 bool tracer_wants_crashes(void);
-/* The rank is stopped at the signal that is about to end it: it goes on when a debugger has looked
- * at it, and that is reported. */
+/* The rank is stopped at the signal that is about to end it: a debugger looks at it, and that is
+ * reported. It goes on when the HNP says so, which waits for those of other nodes. */
 void tracer_crashed(struct daemon *daemon, uint32_t rank);
+/* ORDER_CRASHED */
+int tracer_release(struct daemon *daemon, opal_buffer_t *buffer) KEEL_MUST_CHECK;
 /* Reports that a rank that crashes has no stack. */
 void tracer_missed(struct daemon *daemon, uint32_t rank, const char *why);
 

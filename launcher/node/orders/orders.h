@@ -32,11 +32,13 @@ enum order {
                        * stacks, too, unless all is 0: then earlier orders' are not wanted either,
                        * unless a debugger's is 0, too */
     ORDER_GROW,       /* u daemons, u count, count u: so many are there now, these of them lost */
-    ORDER_JOIN,   /* q, q: the tree's last broadcasts of both classes (rml_begin_casts); u daemons
-                   * and the rest as in ORDER_REHOME: the place in a tree that stands */
-    ORDER_HOST,   /* q job, u vpid, and what that daemon of another job is told (hosting.h): start
-                   * it (hosted.h) */
-    ORDER_UNHOST, /* q job: that job is over */
+    ORDER_JOIN,    /* q, q: the tree's last broadcasts of both classes (rml_begin_casts); u daemons
+                    * and the rest as in ORDER_REHOME: the place in a tree that stands */
+    ORDER_HOST,    /* q job, u vpid, and what that daemon of another job is told (hosting.h): start
+                    * it (hosted.h) */
+    ORDER_UNHOST,  /* q job: that job is over */
+    ORDER_CRASHED, /* c cut: ranks that crash go on when those of the node were looked at; cut: now
+                    */
 };
 
 enum report {
@@ -75,6 +77,7 @@ enum report {
     REPORT_HOSTED,    /* q job, s line: a daemon that I started for that job says it */
     REPORT_UNHOSTED,  /* q job, u vpid, s why: one of them does not run any more, or does not start
                        */
+    REPORT_CRASHES,   /* c: ranks of mine crash, and debuggers look at them; 0: they have */
 };
 
 enum { STACK_OF_CRASH = 0 }; /* in place of an order's number */
