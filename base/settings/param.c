@@ -25,7 +25,7 @@ struct override {
 /* Where a value was found. */
 struct found {
     const char *text;   /* borrowed from the environment, an override or a file */
-    const char *source; /* lives as long as the process */
+    const char *source; /* a literal, or a file's path */
     unsigned line;      /* of a file, else 0 */
 };
 
@@ -35,7 +35,7 @@ static struct param *params; /* that were read */
 static struct override *overrides;
 
 static pthread_once_t files_once = PTHREAD_ONCE_INIT;
-/* Written before and inside files_once, then constant. */
+/* Written before and inside files_once, then constant until param_forget. */
 static struct param_file user_file, system_file;
 static bool files_replaced;
 
@@ -327,9 +327,10 @@ static struct found choose_locked(const struct param *param, int64_t *number, ch
     return found;
 }
 
+static char nothing[] = ""; /* the text of a string that there was no memory for */
+
 static void resolve_locked(struct param *param, char *complaint, size_t size)
 {
-    static char nothing[] = "";
     inherit(param);
     struct found found = choose_locked(param, &param->number_, complaint, size);
     char *text = strdup(found.text);
@@ -356,6 +357,25 @@ static void resolve(struct param *param)
     pthread_mutex_unlock(&lock);
     if (*complaint) {
         log_warn(LOG_BASE, "%s; using \"%s\"", complaint, param->default_text);
+    }
+}
+
+void param_forget(void)
+{
+    while (params) {
+        struct param *param = params;
+        params = param->next_;
+        if (param->text_ != nothing) {
+            free(param->text_);
+        }
+        free(param->complaint_);
+        param->complaint_ = NULL;
+        param->resolved_ = false;
+    }
+    if (!files_replaced) {
+        param_file_fini(&user_file);
+        param_file_fini(&system_file);
+        files_once = (pthread_once_t) PTHREAD_ONCE_INIT;
     }
 }
 

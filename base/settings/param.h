@@ -5,7 +5,8 @@
  * unless somebody demands that it fits (param_demand).
  *
  * Sizes accept k, m, g (1024s); times are plain numbers in the unit that the name ends with;
- * booleans accept 0/1, true/false, yes/no, on/off. Any thread; values do not change once read. */
+ * booleans accept 0/1, true/false, yes/no, on/off. Any thread; values do not change once read,
+ * until param_forget. */
 #ifndef BASE_PARAM_H
 #define BASE_PARAM_H
 
@@ -99,7 +100,7 @@ struct param_rows {
 
 int64_t param_int(struct param *param); /* INT, SIZE, BOOL, ENUM */
 bool param_bool(struct param *param);
-const char *param_string(struct param *param); /* never NULL; lives as long as the process */
+const char *param_string(struct param *param); /* never NULL; valid until param_forget */
 /* For parameters that must not be replaced by their defaults: looks at all rows of this program or
  * library that begin with prefix and are wanted (NULL: all are), and reads none. One whose value
  * does not fit is ORTE_ERR_BAD_PARAM with the reason, without a warning. */
@@ -126,6 +127,10 @@ void param_inspect(struct param *param, struct param_state *state);
 /* Visits every name that has a value in the environment or a file, whether or not it is a
  * parameter's; where: "environment", or "FILE:LINE". */
 void param_each_given(void (*visit)(void *arg, const char *where, const char *name), void *arg);
+/* Forgets all values that were read, and the files: for a process that begins anew, in another
+ * environment. What param_override has set stays. No thread may use parameters, and no string of
+ * theirs is valid any more. */
+void param_forget(void);
 /* For tests, before the first parameter is read: other files in place of the two; NULL: none. */
 void param_set_files(const char *user, const char *system);
 

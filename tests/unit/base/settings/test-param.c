@@ -113,6 +113,48 @@ START_TEST(user_file_is_found)
 }
 END_TEST
 
+/* A process that begins anew reads the environment and the files again, and complains again. */
+START_TEST(what_was_read_is_forgotten)
+{
+    static struct param number = NUMBER("test_number"), other = NUMBER("test_other"),
+                        text = PARAM_STRING("test_text", "none", "");
+    char folder[] = "/tmp/keel-test-param-XXXXXX", path[128];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/keel", folder);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    strcat(path, "/keel.conf");
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    setenv("KEEL_MCA_test_number", "1", 1);
+    setenv("KEEL_MCA_test_other", "x", 1);
+    capture_warnings();
+    ck_assert_int_eq(param_int(&number), 1);
+    ck_assert_int_eq(param_int(&other), 7);
+    ck_assert_uint_eq(warning_count, 1);
+    ck_assert_str_eq(param_string(&text), "none");
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs("test_text = words\n", file);
+    fclose(file);
+    setenv("KEEL_MCA_test_number", "2", 1);
+    setenv("KEEL_MCA_test_other", "3", 1);
+    ck_assert_int_eq(param_int(&number), 1);
+    param_forget();
+    ck_assert_int_eq(param_int(&number), 2);
+    ck_assert_int_eq(param_int(&other), 3);
+    ck_assert_str_eq(param_string(&text), "words");
+    unlink(path);
+    param_forget();
+    ck_assert_str_eq(param_string(&text), "none");
+    ck_assert_int_eq(param_override("test_other", "4"), ORTE_SUCCESS);
+    ck_assert_int_eq(param_int(&other), 4);
+    param_forget();
+    ck_assert_int_eq(param_int(&other), 4);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+    rmdir(folder);
+}
+END_TEST
+
 START_TEST(bad_value_is_reported_once)
 {
     static struct param number = NUMBER("test_number"), range = NUMBER("test_range");
