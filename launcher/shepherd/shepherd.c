@@ -487,10 +487,28 @@ static void detach(struct shepherd *shepherd)
     }
 }
 
-/* Sends the rest and reads until the shepherd has ended. False: it is stopped, or not in time. */
-static bool wait_for_end(struct shepherd *shepherd, uint64_t deadline_us)
+/* Drops the events that have come. True: the one that all is cleared was among them. */
+static bool drop_events(struct shepherd *shepherd)
 {
-    while (!shepherd->lost) {
+    struct shepherd_event event;
+    bool cleared = false;
+    while (bytes_waiting(&shepherd->in) >= sizeof(event)) {
+        memcpy(&event, shepherd->in.data + shepherd->in.head, sizeof(event));
+        bytes_consume(&shepherd->in, sizeof(event));
+        cleared = cleared || (event.type == EVENT_CLEARED && event.value == 0);
+    }
+    groups_free(shepherd);
+    return cleared;
+}
+
+/* Tells it, and waits until it has ended, or has cleared everything. False: it is stopped, or not
+ * in time. */
+static bool finish(struct shepherd *shepherd, enum command_type command)
+{
+    uint64_t deadline_us = clock_us() + END_LIMIT_US;
+    shepherd_cancel_starts(shepherd);
+    bool told = command_put_plain(&shepherd->out, command) == ORTE_SUCCESS, cleared = false;
+    while (told && !shepherd->lost && !(cleared && command == COMMAND_CLEAR)) {
         flush_commands(shepherd);
         uint64_t now = clock_us();
         struct pollfd poll_fd = {.fd = shepherd->sock, .events = POLLIN};
@@ -502,12 +520,11 @@ static bool wait_for_end(struct shepherd *shepherd, uint64_t deadline_us)
         }
         ssize_t got;
         while ((got = read_some(shepherd)) > 0) {
-            groups_free(shepherd);
-            bytes_consume(&shepherd->in, bytes_waiting(&shepherd->in));
+            cleared = drop_events(shepherd) || cleared;
         }
         shepherd->lost = got < 0;
     }
-    return true;
+    return told;
 }
 
 /* Whether it ended as it was told. */
@@ -524,6 +541,13 @@ static void remove_folders(const struct shepherd *shepherd)
 {
     for (size_t i = 0; i < shepherd->folder_count; i++) {
         session_remove(shepherd->folders[i]);
+    }
+}
+
+static void forget_folders(struct shepherd *shepherd)
+{
+    while (shepherd->folder_count > 0) {
+        free(shepherd->folders[--shepherd->folder_count]);
     }
 }
 
@@ -544,6 +568,17 @@ void shepherd_reap_orphans(struct shepherd *shepherd)
     remove_folders(shepherd);
 }
 
+bool shepherd_clear(struct shepherd *shepherd)
+{
+    detach(shepherd);
+    if (shepherd->pid == 0 || !finish(shepherd, COMMAND_CLEAR) || shepherd->lost) {
+        return false;
+    }
+    forget_folders(shepherd);
+    shepherd->has_agents = false;
+    return true;
+}
+
 void shepherd_end(struct shepherd *shepherd)
 {
     if (!shepherd) {
@@ -551,9 +586,7 @@ void shepherd_end(struct shepherd *shepherd)
     }
     detach(shepherd);
     if (shepherd->pid > 0) {
-        shepherd_cancel_starts(shepherd);
-        bool told = command_put_plain(&shepherd->out, COMMAND_END) == ORTE_SUCCESS;
-        bool ended = told && wait_for_end(shepherd, clock_us() + END_LIMIT_US);
+        bool ended = finish(shepherd, COMMAND_END);
         if (!ended && shepherd_is_stopped(shepherd)) {
             log_warn(LOG_LAUNCHER, "the shepherd of this node is stopped, and is killed");
         }
@@ -564,11 +597,9 @@ void shepherd_end(struct shepherd *shepherd)
         remove_folders(shepherd); /* those that were made after it was lost */
     }
     groups_free(shepherd);
+    forget_folders(shepherd);
     bytes_fini(&shepherd->in);
     bytes_fini(&shepherd->out);
-    for (size_t i = 0; i < shepherd->folder_count; i++) {
-        free(shepherd->folders[i]);
-    }
     free(shepherd->folders);
     close(shepherd->sock);
     munmap(shepherd->cancelled, sizeof(*shepherd->cancelled));

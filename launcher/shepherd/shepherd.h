@@ -107,6 +107,10 @@ void shepherd_guard(struct shepherd *shepherd, const char *folder);
  * daemon (agents get 500 ms) and removes the guarded folders; blocks for at most two seconds. The
  * shepherd accepts no more commands, but wants its shepherd_end. */
 void shepherd_reap_orphans(struct shepherd *shepherd);
+/* Kills what still runs, removes the folders, forgets the apps, and drops what has not been told:
+ * from now on it may be attached again, for another job. Blocks, at most two seconds; not from
+ * within its callbacks. False: it cannot, and wants its shepherd_end. */
+bool shepherd_clear(struct shepherd *shepherd) KEEL_MUST_CHECK;
 /* Orderly end: kills what still runs, removes the folders, waits for the shepherd's own end (at
  * most two seconds). Not from within its callbacks. NULL is allowed. */
 void shepherd_end(struct shepherd *shepherd);

@@ -45,6 +45,7 @@ struct herd {
     char **envp; /* scratch: the environment of the process being started */
     size_t envp_capacity;
     bool ending;                       /* this process ends when the last descendant has */
+    bool clearing;                     /* the daemon is told when the last descendant has ended */
     uint64_t starts;                   /* commands to start so far */
     const _Atomic uint64_t *cancelled; /* the daemon's: so many of them are void */
     int (*entry)(void);                /* of processes without a program; NULL: there are none */
@@ -336,6 +337,10 @@ static void do_command(struct herd *herd, const struct command *command)
     case COMMAND_GUARD:
         do_guard(herd, command);
         break;
+    case COMMAND_CLEAR:
+        herd->clearing = true;
+        procs_kill(&herd->procs, KILL_ALL);
+        break;
     case COMMAND_END:
         herd->ending = true;
         procs_kill(&herd->procs, KILL_ALL);
@@ -461,6 +466,26 @@ static void wait_for_events(struct herd *herd, bool commands_left)
     }
 }
 
+static void remove_folders(struct herd *herd)
+{
+    while (herd->folder_count > 0) {
+        char *folder = herd->folders[--herd->folder_count];
+        session_remove(folder);
+        free(folder);
+    }
+}
+
+static void cleared(struct herd *herd)
+{
+    struct shepherd_event event = {.type = EVENT_CLEARED, .value = (int32_t) herd->procs.count};
+    herd->clearing = false;
+    remove_folders(herd);
+    while (herd->app_count > 0) {
+        free(herd->apps[--herd->app_count]);
+    }
+    event_queue_add(&herd->events, event);
+}
+
 static void run(struct herd *herd)
 {
     bool commands_left = false;
@@ -470,6 +495,9 @@ static void run(struct herd *herd)
         reap(herd);
         if (herd->procs.killing) {
             procs_kill_step(&herd->procs);
+        }
+        if (herd->clearing && !herd->procs.killing && event_queue_fits(&herd->events, 0)) {
+            cleared(herd);
         }
         flush_events(herd);
     }
@@ -524,9 +552,7 @@ void shepherd_main(int sock, const _Atomic uint64_t *cancelled, int (*entry)(voi
         _exit(1);
     }
     run(&herd);
-    for (size_t i = 0; i < herd.folder_count; i++) {
-        session_remove(herd.folders[i]);
-    }
+    remove_folders(&herd);
     flush_events(&herd);
     _exit(0);
 }

@@ -23,6 +23,7 @@ enum command_type {
     COMMAND_KILL_RANKS,
     COMMAND_KILL_ALL,
     COMMAND_GUARD,
+    COMMAND_CLEAR,
     COMMAND_END,
     COMMAND_TYPES /* one more than the last */
 };
@@ -33,12 +34,13 @@ struct command {
     size_t size;
 };
 
-enum { EVENT_STARTED = 1, EVENT_FAILED, EVENT_CRASHED, EVENT_EXITED, EVENT_FDS };
+enum { EVENT_STARTED = 1, EVENT_FAILED, EVENT_CRASHED, EVENT_EXITED, EVENT_CLEARED, EVENT_FDS };
 
 struct shepherd_event {
     uint32_t type;
     uint32_t id;
-    int32_t value;   /* the pid, the errno, the wait status, or the number of descriptors */
+    int32_t value;   /* the pid, the errno, the wait status, the number of descriptors, or of
+                      * processes that do not end (CLEARED) */
     uint32_t detail; /* STARTED: bit i: descriptor i has another end; FAILED: the stage; EXITED: the
                       * most memory that it had, in KiB */
 };

@@ -114,6 +114,57 @@ START_TEST(test_orderly_end_leaves_nothing)
 }
 END_TEST
 
+/* For the next job: nothing is left of the first, not even what its programs were. */
+START_TEST(test_a_cleared_one_begins_anew)
+{
+    static const struct shepherd_ops none = {0};
+    const char *folder = make_folder();
+    world_open(&world);
+    world_define_sh(&world, 0, PROC_RANK, with_daemon);
+    shepherd_guard(world.shepherd, folder);
+    world_start(&world, 0, 0);
+    world_run_until(&world, &world.started, 1, 5000);
+    pid_t rank = world.procs[0].pid, daemon = atoi(world_read_line(&world, 0));
+    for (uint32_t id = 1; id < 40; id++) {
+        world_start(&world, 0, id); /* events and descriptors that nobody takes any more */
+    }
+    ck_assert(shepherd_clear(world.shepherd));
+    ck_assert(gone_within(rank, 0) && gone_within(daemon, 0));
+    ck_assert(missing_within(folder, 0));
+    ck_assert_uint_eq(world.exited, 0);
+
+    world_attach(&world);
+    ck_assert_int_eq(shepherd_attach(world.shepherd, world.loop, &none, NULL), ORTE_EXISTS);
+    world_start(&world, 0, 40);
+    world_run_until(&world, &world.failed, 1, 5000);
+    ck_assert_int_eq(world.procs[40].error, EINVAL);
+    world_define_sh(&world, 0, PROC_RANK, "echo next; exit 3");
+    world_start(&world, 0, 41);
+    world_run_until(&world, &world.exited, 1, 5000);
+    ck_assert_str_eq(world_read(&world, 41), "next\n");
+    ck_assert_int_eq(WEXITSTATUS(world.procs[41].status), 3);
+    ck_assert(shepherd_clear(world.shepherd) && shepherd_clear(world.shepherd));
+    world_close(&world);
+    ck_assert(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+END_TEST
+
+START_TEST(test_one_that_is_gone_is_not_cleared)
+{
+    const char *folder = make_folder();
+    world_open(&world);
+    shepherd_guard(world.shepherd, folder);
+    world_define_sh(&world, 0, PROC_RANK, with_daemon);
+    world_start(&world, 0, 0);
+    world_run_until(&world, &world.started, 1, 5000);
+    kill(only_child(), SIGKILL);
+    ck_assert(!shepherd_clear(world.shepherd));
+    world_close(&world);
+    ck_assert(missing_within(folder, 0));
+    ck_assert(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+END_TEST
+
 /* Starts a process when the sweep is over: until then starts are refused. */
 static void start_after_sweep(uint32_t app, uint32_t id)
 {

@@ -64,6 +64,11 @@ void world_open_with(struct world *world, int (*entry)(void))
     }
     ck_assert_int_eq(shepherd_start_with(&world->shepherd, entry), 0);
     ck_assert_int_eq(loop_create(&world->loop), ORTE_SUCCESS);
+    world_attach(world);
+}
+
+void world_attach(struct world *world)
+{
     ck_assert_int_eq(shepherd_attach(world->shepherd, world->loop, &ops, world), ORTE_SUCCESS);
 }
 

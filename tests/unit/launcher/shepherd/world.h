@@ -27,6 +27,7 @@ struct world {
 /* Starts a shepherd and a loop for it. Everything is asserted. */
 void world_open(struct world *world);
 void world_open_with(struct world *world, int (*entry)(void)); /* of shepherd_start_with */
+void world_attach(struct world *world);                        /* its shepherd, again */
 /* Ends them and closes what is open. */
 void world_close(struct world *world);
 
