@@ -3,10 +3,13 @@
 #include <launcher/keeld_main.h>
 
 #include <base/data/clock.h>
+#include <base/data/le.h>
+#include <base/data/strings.h>
 #include <base/host/hostname.h>
 #include <base/net/sock.h>
 #include <base/settings/fault.h>
 #include <base/settings/log.h>
+#include <base/settings/param.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/onward.h>
@@ -20,29 +23,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wireup/proto.h>
 
 #define INPUT_WAIT_US 30000000u
-#define SPARE_NAME "keel-spare" /* until it has a job */
-#define LAST_REPORT_US 50000u   /* for a report to leave, when a signal ends this process */
+#define SPARE_NAME "keel-spare"   /* while it has no job */
+#define SPARE_KIB_MAX (64 * 1024) /* what one had at most that may serve another job */
+#define LAST_REPORT_US 50000u     /* for a report to leave, when a signal ends this process */
 /* A keelrun that ends has given the reason, and ends its daemons by SIGTERM. A daemon that has lost
  * it waits this long for the signal before it writes a line of its own. */
 #define LAST_ORDER_US 500000u
 
+/* The process, and its job. */
 struct keeld {
-    struct home home;
     struct loop *loop;
     struct shepherd *shepherd;
+    char **own_env; /* borrowed: environ without a job's */
+    struct home home;
     struct daemon *daemon;
     int signals;
     struct loop_io signal_io;
     struct loop_timer end_timer, order_timer;
     struct loop_io agent_io; /* standard error, until the link to the HNP is the lifeline */
     char *complaint;         /* owned: the line to write if no signal comes */
-    char **env;              /* owned, the submitter's: until setenv copies it, this is environ */
+    char **strings;          /* owned: the submitter's environment */
+    char **env;              /* owned: the same strings, where setenv may put others */
     bool parent_linked;
     int exit_code;
 };
@@ -98,9 +106,13 @@ static void silence_changed(void *arg, uint32_t vpid, bool is_silent)
     }
 }
 
+/* After the last rank that is the end of the job: an order to exit may be on its way. */
 static void cut_off(void *arg)
 {
-    stop(arg, EXIT_RUNTIME);
+    struct keeld *keeld = arg;
+    const struct local_progress *progress = &keeld->daemon->progress;
+    bool over = progress->launched && progress->living == 0;
+    stop(keeld, over ? 0 : EXIT_RUNTIME);
 }
 
 static void shepherd_lost(void *arg)
@@ -325,14 +337,20 @@ static int open_daemon(struct keeld *keeld, char *reason, size_t reason_size)
     return status;
 }
 
+/* how: SIG_BLOCK or SIG_UNBLOCK */
+static void mask_signals(int how, sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGINT);
+    pthread_sigmask(how, set, NULL);
+}
+
 static int open_signals(struct keeld *keeld)
 {
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    mask_signals(SIG_BLOCK, &set);
     signal(SIGPIPE, SIG_IGN);
     keeld->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (keeld->signals < 0) {
@@ -346,10 +364,10 @@ static int open_signals(struct keeld *keeld)
     return ORTE_SUCCESS;
 }
 
-static void close_all(struct keeld *keeld)
+/* Frees what is the job's. False: something of it may be left in this process. */
+static bool close_job(struct keeld *keeld)
 {
-    daemon_destroy(keeld->daemon);
-    shepherd_end(keeld->shepherd);
+    bool whole = daemon_destroy(keeld->daemon);
     if (keeld->signals >= 0) {
         loop_io_watch(&keeld->signal_io, 0);
         loop_io_watch(&keeld->agent_io, 0);
@@ -357,18 +375,24 @@ static void close_all(struct keeld *keeld)
         loop_timer_stop(&keeld->order_timer);
         fd_close(&keeld->signals);
     }
-    loop_destroy(keeld->loop);
     free(keeld->complaint);
-    if (keeld->env != environ) {
-        free(keeld->env); /* its strings are in the copy */
-    }
+    environ = keeld->own_env;
+    free(keeld->env);
+    strings_free(keeld->strings);
     home_fini(&keeld->home);
+    return whole;
+}
+
+static void close_process(struct keeld *keeld)
+{
+    shepherd_end(keeld->shepherd);
+    loop_destroy(keeld->loop);
 }
 
 /* --- as a program, and as a fork --- */
 
-/* From what it was told to its end. status: of having been told. */
-static int live(struct keeld *keeld, int status, char *reason, size_t reason_size)
+/* From what it was told to the end of the job. status: of having been told. */
+static void live(struct keeld *keeld, int status, char *reason, size_t reason_size)
 {
     if (status == ORTE_SUCCESS) {
         take_settings(keeld->home.settings);
@@ -387,14 +411,12 @@ static int live(struct keeld *keeld, int status, char *reason, size_t reason_siz
         fprintf(stderr, "keeld: node %s: %s\n", keeld->home.node ? keeld->home.node : "?",
                 reason[0] ? reason : opal_strerror(status));
     }
-    close_all(keeld);
-    return keeld->exit_code;
 }
 
 /* What needs to know nothing of a job. */
 static bool open_keeld(struct keeld *keeld)
 {
-    *keeld = (struct keeld){.signals = -1, .exit_code = EXIT_RUNTIME};
+    *keeld = (struct keeld){.own_env = environ, .signals = -1, .exit_code = EXIT_RUNTIME};
     fd_fill_standard();
     int error = shepherd_start_with(&keeld->shepherd, keeld_spare_main);
     if (error != 0) {
@@ -408,7 +430,7 @@ static bool open_keeld(struct keeld *keeld)
     }
     if (status != ORTE_SUCCESS) {
         fprintf(stderr, "keeld: cannot start: %s\n", opal_strerror(status));
-        close_all(keeld);
+        close_process(keeld);
     }
     return status == ORTE_SUCCESS;
 }
@@ -424,23 +446,25 @@ int keeld_main(void)
     if (status == ORTE_SUCCESS) {
         status = choose_node(&keeld.home, reason, sizeof(reason));
     }
-    return live(&keeld, status, reason, sizeof(reason));
+    live(&keeld, status, reason, sizeof(reason));
+    (void) close_job(&keeld);
+    close_process(&keeld);
+    return keeld.exit_code;
 }
 
-/* Standard input to its end: as a spare daemon this waits as long as its standing one lives. There
- * is room for max bytes. */
-static int read_all(uint8_t *data, size_t max, size_t *size)
+/* --- a spare daemon --- */
+
+/* Waits as long as the standing daemon lives, for its first byte. *got less than size: it ended. */
+static int read_socket(void *data, size_t size, size_t *got)
 {
-    ssize_t got = 1;
-    *size = 0;
-    while (got != 0 && *size < max) {
-        got = read(STDIN_FILENO, data + *size, max - *size);
-        if (got < 0 && errno != EINTR) {
+    ssize_t some = 1;
+    for (*got = 0; *got < size && some != 0; *got += some > 0 ? (size_t) some : 0) {
+        some = read(RANK_SOCKET, (char *) data + *got, size - *got);
+        if (some < 0 && errno != EINTR) {
             return ORTE_ERR_FILE_READ_FAILURE;
         }
-        *size += got > 0 ? (size_t) got : 0;
     }
-    return got == 0 ? ORTE_SUCCESS : ORTE_ERR_VALUE_OUT_OF_BOUNDS;
+    return ORTE_SUCCESS;
 }
 
 /* The job's key is in it. */
@@ -454,29 +478,55 @@ static void release_hosting(opal_buffer_t *buffer)
     }
 }
 
-/* NULL: nothing was said, and there is no job. The memory never moves: it would leave the key
- * behind. */
-static int read_hosting(opal_buffer_t **out)
+static int read_text(opal_buffer_t *buffer, size_t size)
 {
-    size_t size = 0;
-    uint8_t *data = malloc(HOSTING_SIZE_MAX + 1u);
-    opal_buffer_t *buffer = OBJ_NEW(opal_buffer_t);
-    int status =
-        data && buffer ? read_all(data, HOSTING_SIZE_MAX + 1u, &size) : ORTE_ERR_OUT_OF_RESOURCE;
-    if (status == ORTE_SUCCESS && size > 0) {
-        status = opal_dss.load(buffer, data, (int32_t) size);
-        data = status == OPAL_SUCCESS ? NULL : data;
+    size_t got = 0;
+    uint8_t *data = size > 0 && size <= HOSTING_SIZE_MAX ? malloc(size) : NULL;
+    int status = data ? read_socket(data, size, &got) : ORTE_ERR_OUT_OF_RESOURCE;
+    if (status == ORTE_SUCCESS) {
+        status =
+            got == size ? opal_dss.load(buffer, data, (int32_t) size) : ORTE_ERR_FILE_READ_FAILURE;
     }
-    if (data) {
-        crypto_wipe(data, size);
+    if (status != ORTE_SUCCESS && data) {
+        crypto_wipe(data, got);
         free(data);
     }
-    if (status != ORTE_SUCCESS || size == 0) {
+    return status;
+}
+
+/* NULL: there is no standing daemon any more, and no job. */
+static int read_hosting(opal_buffer_t **out)
+{
+    uint8_t header[HOSTING_HEADER];
+    size_t got;
+    opal_buffer_t *buffer = NULL;
+    int status = read_socket(header, sizeof(header), &got);
+    if (status == ORTE_SUCCESS && got == sizeof(header)) {
+        buffer = OBJ_NEW(opal_buffer_t);
+        status = buffer ? read_text(buffer, get_le32(header)) : ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (status != ORTE_SUCCESS) {
         release_hosting(buffer);
         buffer = NULL;
     }
     *out = buffer;
     return status;
+}
+
+/* setenv may put strings of its own in place of some, and takes another array for more. */
+static int take_environment(struct keeld *keeld, char **strings)
+{
+    size_t size = (strings_count(strings) + 1) * sizeof(*strings);
+    keeld->strings = strings;
+    keeld->env = calloc(1, size);
+    if (!keeld->env) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
+    }
+    if (strings) {
+        memcpy(keeld->env, strings, size);
+    }
+    environ = keeld->env;
+    return ORTE_SUCCESS;
 }
 
 /* This process is the submitter's now. */
@@ -491,31 +541,70 @@ static int take_hosting(struct keeld *keeld, opal_buffer_t *buffer, char *reason
     prctl(PR_SET_NAME, "keeld");
     umask((mode_t) hosting.mask);
     shepherd_umask(keeld->shepherd, (mode_t) hosting.mask);
-    environ = keeld->env = hosting.env;
+    status = take_environment(keeld, hosting.env);
     hosting.env = NULL;
-    status =
-        home_parse(&keeld->home, (const char *) hosting.text, hosting.size, reason, reason_size);
+    if (status == ORTE_SUCCESS) {
+        status = home_parse(&keeld->home, (const char *) hosting.text, hosting.size, reason,
+                            reason_size);
+    }
     hosting_fini(&hosting);
     return status;
+}
+
+/* No job has made this process too large to keep. */
+static bool is_small(void)
+{
+    struct rusage used;
+    return getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss <= SPARE_KIB_MAX;
+}
+
+/* Its job has ended. True: nothing of it is left, as if there had been none. */
+static bool renew(struct keeld *keeld)
+{
+    bool orderly = keeld->exit_code == 0 && !fault_enabled && is_small();
+    sigset_t set;
+    if (!close_job(keeld) || !orderly || !shepherd_clear(keeld->shepherd)) {
+        return false;
+    }
+    *keeld = (struct keeld){.loop = keeld->loop,
+                            .shepherd = keeld->shepherd,
+                            .own_env = keeld->own_env,
+                            .signals = -1,
+                            .exit_code = EXIT_RUNTIME};
+    param_forget();
+    log_set_identity(NULL, NULL);
+    mask_signals(SIG_UNBLOCK, &set);
+    return true;
+}
+
+/* Waits for a job, and serves it. True: for another one, too. */
+static bool serve(struct keeld *keeld)
+{
+    char reason[512] = "";
+    opal_buffer_t *buffer;
+    prctl(PR_SET_NAME, SPARE_NAME);
+    int status = read_hosting(&buffer);
+    if (status == ORTE_SUCCESS && !buffer) {
+        keeld->exit_code = 0;
+        return false;
+    }
+    if (status == ORTE_SUCCESS) {
+        status = take_hosting(keeld, buffer, reason, sizeof(reason));
+    }
+    release_hosting(buffer);
+    live(keeld, status, reason, sizeof(reason));
+    return renew(keeld);
 }
 
 int keeld_spare_main(void)
 {
     struct keeld keeld;
-    char reason[512] = "";
-    prctl(PR_SET_NAME, SPARE_NAME);
     if (!open_keeld(&keeld)) {
         return EXIT_RUNTIME;
     }
-    opal_buffer_t *buffer;
-    int status = read_hosting(&buffer);
-    if (status == ORTE_SUCCESS && !buffer) {
-        close_all(&keeld);
-        return 0;
+    while (serve(&keeld)) {
+        (void) !write(RANK_SOCKET, "", 1); /* whether anybody reads it is seen by the next read */
     }
-    if (status == ORTE_SUCCESS) {
-        status = take_hosting(&keeld, buffer, reason, sizeof(reason));
-    }
-    release_hosting(buffer);
-    return live(&keeld, status, reason, sizeof(reason));
+    close_process(&keeld);
+    return keeld.exit_code;
 }

@@ -6,8 +6,8 @@
 /* As a program: keelrun starts it through an agent (home.h). First thing in main. Returns its exit
  * code. */
 int keeld_main(void);
-/* As a fork of the shepherd of a standing daemon (shepherd_start_with), for a job that comes later
- * (hosting.h). */
+/* As a fork of the shepherd of a standing daemon (shepherd_start_with), for jobs that come later,
+ * one after the other (hosting.h). */
 int keeld_spare_main(void);
 
 #endif

@@ -574,12 +574,12 @@ int daemon_listen(struct daemon *daemon, char *reason, size_t reason_size)
     return ORTE_SUCCESS;
 }
 
-void daemon_destroy(struct daemon *daemon)
+bool daemon_destroy(struct daemon *daemon)
 {
     if (!daemon) {
-        return;
+        return true;
     }
-    local_end_services(daemon);
+    bool whole = local_end_services(daemon);
     onward_destroy(daemon);
     hosted_destroy(daemon);
     tracer_destroy(daemon);
@@ -599,4 +599,5 @@ void daemon_destroy(struct daemon *daemon)
     free(daemon->topology.text);
     free(daemon->topology.why);
     free(daemon);
+    return whole;
 }

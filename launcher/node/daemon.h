@@ -142,8 +142,9 @@ int daemon_create(struct daemon **daemon, const struct daemon_config *config,
 /* Opens TCP listeners too, unless they are, and renews the contact string: for daemons that other
  * nodes link to. */
 int daemon_listen(struct daemon *daemon, char *reason, size_t reason_size) KEEL_MUST_CHECK;
-/* Frees; the shepherd, ended after it, removes the session folder. */
-void daemon_destroy(struct daemon *daemon);
+/* Frees; the shepherd, ended or cleared after it, removes the session folder. False: something of
+ * its job may be left in this process, which is not to serve another one. */
+bool daemon_destroy(struct daemon *daemon);
 
 /* Sends an order to a daemon, or a report to the HNP; takes the buffer, logs a failure. */
 int daemon_order(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer);
@@ -175,7 +176,8 @@ void local_resize(struct daemon *daemon, struct window window); /* the ptys */
 bool local_doing(struct daemon *daemon, uint32_t rank, struct doing *doing);
 /* Ranks that have stopped in a crash end now. */
 void local_continue_crashed(struct daemon *daemon);
-void local_end_services(struct daemon *daemon); /* while allgather and rml are there */
+/* While allgather and rml are there. False: this process is not to serve another job. */
+bool local_end_services(struct daemon *daemon);
 void local_destroy(struct daemon *daemon);
 bool local_may_link(struct daemon *daemon, const struct oob_peer *peer);
 bool local_is_here(const struct daemon *daemon, uint32_t rank);

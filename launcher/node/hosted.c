@@ -4,6 +4,7 @@
 
 #include <base/data/bytes.h>
 #include <base/data/crypto.h>
+#include <base/data/le.h>
 #include <base/net/sock.h>
 #include <errno.h>
 #include <launcher/agent/agent.h>
@@ -23,6 +24,7 @@
 #define END_US 5000000u  /* when their job is over: to end by themselves */
 #define KILL_US 1000000u /* SIGTERM was not enough */
 #define SPARE_US 100000u /* from the last start of one on: the next does not slow that down */
+#define JOBS_MAX 100u    /* that one serves: what it might keep of a job is bounded, too */
 
 /* A daemon of another job, or the spare one. */
 struct hosted {
@@ -30,18 +32,21 @@ struct hosted {
     struct hosts *hosts;
     uint64_t job;
     uint32_t vpid, id;
-    int input; /* owned: its standard input; -1: it is not started yet, or has been told all */
-    struct loop_io input_io;
-    struct bytes text; /* what it is to be told; empty: nothing yet, or all is written */
+    uint32_t jobs; /* that it has served, this one included */
+    int line;      /* owned: to its RANK_SOCKET (hosting.h); -1: it is not started yet, or ends */
+    struct loop_io line_io;
+    struct bytes text; /* what it is to be told; empty: nothing, or all is written */
     struct said said;
     struct loop_timer timer; /* its job is over */
+    bool serves;             /* a job */
+    bool spoke;              /* it has said something: it is not used again */
     bool ended;              /* by SIGTERM; SIGKILL is next */
 };
 
 struct hosts {
     struct daemon *daemon; /* borrowed */
     struct list all;
-    struct hosted *spare; /* of them: started, and waits for a job; NULL: none */
+    struct hosted *spare; /* of them: waits for a job; NULL: none */
     struct loop_timer spare_timer;
     uint32_t last_number;
 };
@@ -69,26 +74,32 @@ static uint32_t new_id(struct hosts *hosts)
     return HOSTED_FIRST | hosts->last_number;
 }
 
-static void close_input(struct hosted *hosted)
+static void forget_text(struct hosted *hosted)
 {
-    if (hosted->input >= 0) {
-        loop_io_watch(&hosted->input_io, 0);
-        fd_close(&hosted->input);
-    }
     if (hosted->text.data) {
         crypto_wipe(hosted->text.data, hosted->text.capacity);
         bytes_fini(&hosted->text);
     }
 }
 
-static void destroy(struct hosted *hosted)
+/* It ends when it has no job. */
+static void close_line(struct hosted *hosted)
 {
     struct hosts *hosts = hosted->hosts;
     hosts->spare = hosts->spare == hosted ? NULL : hosts->spare;
+    if (hosted->line >= 0) {
+        loop_io_watch(&hosted->line_io, 0);
+        fd_close(&hosted->line);
+    }
+    forget_text(hosted);
+}
+
+static void destroy(struct hosted *hosted)
+{
     list_remove(&hosted->link);
     loop_timer_stop(&hosted->timer);
     said_fini(&hosted->said);
-    close_input(hosted);
+    close_line(hosted);
     free(hosted);
 }
 
@@ -99,7 +110,8 @@ static void report_end(struct daemon *daemon, uint64_t job, uint32_t vpid, const
 
 static void pass(struct said *said, const char *line)
 {
-    const struct hosted *hosted = container_of(said, struct hosted, said);
+    struct hosted *hosted = container_of(said, struct hosted, said);
+    hosted->spoke = true;
     daemon_report(hosted->hosts->daemon, proto_new(REPORT_HOSTED, "qs", hosted->job, line));
 }
 
@@ -117,8 +129,9 @@ static void timer_fired(struct loop_timer *timer)
 static void run(struct hosted *hosted)
 {
     struct shepherd *shepherd = hosted->hosts->daemon->shepherd;
-    struct start_app app = {.kind = PROC_AGENT, .out = STDIO_NULL, .err = STDIO_PIPE};
-    struct start_proc proc = {.id = hosted->id, .in = STDIO_PIPE};
+    struct start_app app = {
+        .kind = PROC_AGENT, .out = STDIO_NULL, .err = STDIO_PIPE, .socket = true};
+    struct start_proc proc = {.id = hosted->id, .in = STDIO_NULL};
     shepherd_define_app(shepherd, AGENT_APP, &app);
     shepherd_start_proc(shepherd, AGENT_APP, &proc);
 }
@@ -129,20 +142,51 @@ static void tell(struct hosted *hosted)
     struct bytes *text = &hosted->text;
     ssize_t written = 0;
     while (bytes_waiting(text) > 0 && (written >= 0 || errno == EINTR)) {
-        written = write(hosted->input, text->data + text->head, bytes_waiting(text));
+        written = write(hosted->line, text->data + text->head, bytes_waiting(text));
         bytes_consume(text, written > 0 ? (size_t) written : 0);
     }
-    if (written < 0 && errno == EAGAIN) {
-        loop_io_watch(&hosted->input_io, EV_WRITE);
-    } else {
-        close_input(hosted);
+    if (written < 0 && errno != EAGAIN) {
+        close_line(hosted);
+        return;
+    }
+    loop_io_watch(&hosted->line_io, bytes_waiting(text) > 0 ? EV_READ | EV_WRITE : EV_READ);
+    if (bytes_waiting(text) == 0) {
+        forget_text(hosted);
     }
 }
 
-static void input_ready(struct loop_io *io, short events)
+/* It has nothing of its job any more, and takes the place of one that was started meanwhile. Where
+ * it is not wanted again it ends, which is reported. */
+static void job_done(struct hosted *hosted)
 {
-    (void) events;
-    tell(container_of(io, struct hosted, input_io));
+    struct hosts *hosts = hosted->hosts;
+    lines_read(&hosted->said.lines);
+    bool silent = !hosted->spoke && hosted->said.lines.used == 0;
+    if (!hosted->serves || hosted->ended || !silent || hosted->jobs >= JOBS_MAX) {
+        close_line(hosted);
+        return;
+    }
+    loop_timer_stop(&hosted->timer);
+    hosted->serves = false;
+    report_end(hosts->daemon, hosted->job, hosted->vpid, "its daemon has ended its part");
+    if (hosts->spare) {
+        close_line(hosts->spare);
+    }
+    hosts->spare = hosted;
+}
+
+static void line_ready(struct loop_io *io, short events)
+{
+    struct hosted *hosted = container_of(io, struct hosted, line_io);
+    char byte;
+    ssize_t got = events & EV_READ ? read(hosted->line, &byte, 1) : 1;
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+        close_line(hosted);
+    } else if (got > 0 && events & EV_READ) {
+        job_done(hosted);
+    } else if (events & EV_WRITE) {
+        tell(hosted);
+    }
 }
 
 static struct hosted *start(struct hosts *hosts)
@@ -151,7 +195,7 @@ static struct hosted *start(struct hosts *hosts)
     if (!hosted) {
         return NULL;
     }
-    *hosted = (struct hosted){.hosts = hosts, .id = new_id(hosts), .input = -1};
+    *hosted = (struct hosted){.hosts = hosts, .id = new_id(hosts), .line = -1};
     said_init(&hosted->said, hosts->daemon->loop, pass);
     said_pass(&hosted->said);
     loop_timer_init(&hosted->timer, hosts->daemon->loop, timer_fired);
@@ -171,25 +215,18 @@ static void spare_due(struct loop_timer *timer)
     start_spare(container_of(timer, struct hosts, spare_timer));
 }
 
-static bool has_job(const struct hosted *hosted)
-{
-    return hosted->hosts->spare != hosted;
-}
-
 /* --- the shepherd's events --- */
 
-bool hosted_started(struct daemon *daemon, uint32_t id, int input, int errors)
+bool hosted_started(struct daemon *daemon, uint32_t id, int line, int errors)
 {
     struct hosted *hosted = find(daemon->hosts, id);
     if (!hosted) {
         return false;
     }
-    hosted->input = input;
-    loop_io_init(&hosted->input_io, daemon->loop, input, input_ready);
+    hosted->line = line;
+    loop_io_init(&hosted->line_io, daemon->loop, line, line_ready);
     said_open(&hosted->said, errors);
-    if (bytes_waiting(&hosted->text) > 0) {
-        tell(hosted);
-    }
+    tell(hosted);
     return true;
 }
 
@@ -200,7 +237,7 @@ bool hosted_failed(struct daemon *daemon, uint32_t id, int error)
     if (!hosted) {
         return false;
     }
-    if (has_job(hosted)) {
+    if (hosted->serves) {
         snprintf(why, sizeof(why), "its daemon cannot be started: %s", program_strerror(error));
         report_end(daemon, hosted->job, hosted->vpid, why);
     }
@@ -215,7 +252,7 @@ bool hosted_exited(struct daemon *daemon, uint32_t id, int wait_status)
     if (!hosted) {
         return false;
     }
-    if (has_job(hosted)) {
+    if (hosted->serves) {
         said_close(&hosted->said);
         agent_describe_end(how, sizeof(how), wait_status);
         snprintf(why, sizeof(why), "its daemon %s", how);
@@ -243,16 +280,23 @@ static int open_hosts(struct daemon *daemon)
 /* The spare daemon, or a new one, is of this job from now on. */
 static int host(struct hosts *hosts, uint64_t job, uint32_t vpid, const opal_buffer_t *text)
 {
+    uint8_t header[HOSTING_HEADER];
+    size_t size = proto_left(text);
     start_spare(hosts);
     struct hosted *hosted = hosts->spare;
-    if (!hosted || !bytes_append(&hosted->text, text->unpack_ptr, proto_left(text))) {
+    if (!hosted || !bytes_reserve(&hosted->text, sizeof(header) + size)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
+    put_le32(header, (uint32_t) size);
+    (void) !bytes_append(&hosted->text, header, sizeof(header));
+    (void) !bytes_append(&hosted->text, text->unpack_ptr, size);
     hosts->spare = NULL;
     hosted->job = job;
     hosted->vpid = vpid;
+    hosted->jobs++;
+    hosted->serves = true;
     loop_timer_start(&hosts->spare_timer, SPARE_US);
-    if (hosted->input >= 0) {
+    if (hosted->line >= 0) {
         tell(hosted);
     }
     return ORTE_SUCCESS;
@@ -289,7 +333,7 @@ int hosted_over(struct daemon *daemon, opal_buffer_t *buffer)
         return status;
     }
     list_for_each (hosted, &daemon->hosts->all, struct hosted, link) {
-        if (hosted->job == job && has_job(hosted)) {
+        if (hosted->job == job && hosted->serves) {
             loop_timer_start(&hosted->timer, END_US);
         }
     }

@@ -1,8 +1,8 @@
 /* Daemons of other jobs, which a standing daemon starts on its node: its HNP says which
  * (ORDER_HOST), and when their job is over (ORDER_UNHOST); it is told what they write to their
- * standard error and how they end (REPORT_HOSTED, REPORT_UNHOSTED). A job's daemons end by
- * themselves with their job; those that do not are killed. One more is started ahead, for the next
- * job. On the loop. */
+ * standard error and how they end (REPORT_HOSTED, REPORT_UNHOSTED). A job's daemons end their part
+ * by themselves with their job; those that do not are killed. One that has ended it in order is
+ * kept in reserve for the next job; where there is none, one is started ahead. On the loop. */
 #ifndef LAUNCHER_NODE_HOSTED_H
 #define LAUNCHER_NODE_HOSTED_H
 
@@ -16,7 +16,7 @@ int hosted_over(struct daemon *daemon, opal_buffer_t *buffer);  /* ORDER_UNHOST 
 void hosted_destroy(struct daemon *daemon);
 
 /* The shepherd's events, also of agents, which are not hosted: false. */
-bool hosted_started(struct daemon *daemon, uint32_t id, int input, int errors);
+bool hosted_started(struct daemon *daemon, uint32_t id, int line, int errors);
 bool hosted_failed(struct daemon *daemon, uint32_t id, int error);
 bool hosted_exited(struct daemon *daemon, uint32_t id, int wait_status);
 

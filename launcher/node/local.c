@@ -353,7 +353,7 @@ int local_spawn(struct daemon *daemon, struct spawned *spawned)
 static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
 {
     struct daemon *daemon = arg;
-    if (hosted_started(daemon, id, fds[0], fds[2])) {
+    if (hosted_started(daemon, id, fds[RANK_SOCKET], fds[2])) {
         return;
     }
     if (id >= AGENT_ID(0)) {
@@ -659,10 +659,11 @@ void local_left(struct daemon *daemon, uint32_t rank)
     daemon->ranks[rank].left = true;
 }
 
-void local_end_services(struct daemon *daemon)
+bool local_end_services(struct daemon *daemon)
 {
-    services_end(daemon->services);
+    bool whole = services_end(daemon->services);
     daemon->services = NULL;
+    return whole;
 }
 
 void local_destroy(struct daemon *daemon)

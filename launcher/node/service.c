@@ -129,12 +129,14 @@ void services_rank_doing(struct services *services, uint32_t rank, struct doing 
     }
 }
 
-void services_end(struct services *services)
+bool services_end(struct services *services)
 {
+    bool whole = true;
     for (size_t i = 0; services && services->all[i]; i++) {
         if (services->offered[i]) {
-            services->all[i]->job_end(services->states[i]);
+            whole = services->all[i]->job_end(services->states[i]) && whole;
         }
     }
     free(services);
+    return whole;
 }

@@ -57,8 +57,9 @@ struct service_ops {
     /* What does a rank that runs do? Untouched where the service does not know. NULL: it never
      * does. */
     void (*rank_doing)(void *state, uint32_t rank, struct doing *doing);
-    /* Ends whatever is left and frees. Ranks may still be there when the daemon is made to end. */
-    void (*job_end)(void *state);
+    /* Ends whatever is left and frees. Ranks may still be there when the daemon is made to end.
+     * False: the process keeps something of it, and is not to serve another job. */
+    bool (*job_end)(void *state);
 };
 
 /* All of them, in one call each. services_start never fails: what cannot be offered is told. NULL
@@ -73,6 +74,6 @@ void services_rank_started(struct services *services, uint32_t rank, pid_t pid, 
 uint32_t services_rank_unheard(struct services *services, uint32_t rank, int wait_status);
 void services_rank_doing(struct services *services, uint32_t rank, struct doing *doing);
 const char *services_rank_ended(struct services *services, uint32_t rank, int wait_status);
-void services_end(struct services *services);
+bool services_end(struct services *services); /* job_end */
 
 #endif

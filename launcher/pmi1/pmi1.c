@@ -49,7 +49,7 @@ static void answered(void *arg, uint64_t request, int status, uint32_t number)
     }
 }
 
-static void job_end(void *state)
+static bool job_end(void *state)
 {
     struct pmi1 *pmi1 = state;
     struct pmi1_space *space;
@@ -59,6 +59,7 @@ static void job_end(void *state)
         pmi1_space_destroy(space);
     }
     free(pmi1);
+    return true;
 }
 
 static int add_space(struct pmi1 *pmi1, const struct spawned *spawned)

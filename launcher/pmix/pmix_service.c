@@ -350,7 +350,7 @@ static void announce(struct loop_timer *timer)
     }
 }
 
-static void job_end(void *state);
+static bool job_end(void *state);
 
 static int job_start(void **state, struct daemon *daemon, char *reason, size_t reason_size)
 {
@@ -395,7 +395,7 @@ static int job_start(void **state, struct daemon *daemon, char *reason, size_t r
     return ORTE_SUCCESS;
 }
 
-static void job_end(void *state)
+static bool job_end(void *state)
 {
     struct pmix_service *service = state;
     loop_timer_stop(&service->finalize);
@@ -404,7 +404,7 @@ static void job_end(void *state)
         exchange_close(service->exchange); /* while the server can take the answers */
     }
     finalizes_destroy(service->finalizes); /* as well */
-    starter_end(service->starter);
+    bool whole = starter_end(service->starter);
     listener_destroy(service->listener); /* a server that is just starting asks for its port */
     service->state = SERVER_FAILED;
     settle_waiting(service);
@@ -417,6 +417,7 @@ static void job_end(void *state)
         nspace_destroy(nspace);
     }
     free(service);
+    return whole;
 }
 
 /* --- ranks --- */

@@ -213,11 +213,12 @@ static bool stop(const struct pmix_module *module)
     return status == ORTE_SUCCESS;
 }
 
-void starter_end(struct starter *starter)
+bool starter_end(struct starter *starter)
 {
     if (!starter) {
-        return;
+        return true;
     }
+    bool begun = starter->begun;
     join(starter);
     loop_cancel(starter->loop, &starter->finished);
     release_descriptors(starter);
@@ -225,4 +226,5 @@ void starter_end(struct starter *starter)
         guard_close();
     }
     free(starter);
+    return !begun;
 }

@@ -18,7 +18,7 @@ int starter_create(struct starter **starter, struct loop *loop, int listener,
  * the first call. On the loop. */
 void starter_begin(struct starter *starter);
 /* Waits for the start, then ends the server; blocks, at most two seconds for a server that hangs.
- * done is not called any more. On the loop. */
-void starter_end(struct starter *starter);
+ * done is not called any more. On the loop. False: libpmix was loaded, and keeps what it has. */
+bool starter_end(struct starter *starter);
 
 #endif

@@ -135,6 +135,69 @@ reserve()
     is "a large environment" "100000 100000 100000 100000" "$(xargs <"$work/out")"
 }
 
+is_quiet()
+{
+    has_keelds "$standing" && has_spares 4
+}
+
+# The pids of the daemons in reserve, one on each node, when no job has one.
+reserved()
+{
+    wait_for 20 is_quiet && spares | sort -n | xargs
+}
+
+# A daemon that has ended its part of a job in order serves the next one, which finds nothing of it.
+again()
+{
+    local before helper
+    before=$(reserved)
+    # shellcheck disable=SC2016
+    KEEL_TEST_WORD=first run_limited 20 "$keelrun" --dvm "$uri" -n 4 \
+        sh -c 'setsid sleep 600 & echo $!; exit 5'
+    is "a job that fails: exit code" 5 "$code"
+    ok "a job that fails: what it left has ended" wait_for 10 all_gone "$work/out"
+    is "the daemons are in reserve again" "$before" "$(reserved)"
+    # shellcheck disable=SC2016
+    (umask 077 && run_limited 20 "$keelrun" --dvm "$uri" -n 4 sh -c 'echo $KEEL_TEST_WORD $(umask)' && echo "$code")
+    is "the next job has nothing of the one before" "0077 0077 0077 0077" "$(xargs <"$work/out")"
+    is "the daemons are in reserve again" "$before" "$(reserved)"
+    start env KEEL_MCA_log_launcher_verbose=1 "$keelrun" --dvm "$uri" -n 4 sleep 120
+    ok "parameters are the job's: all nodes log" wait_for 20 all_log
+    kill -TERM "$pid"
+    await 15
+    ok "daemons that have said something are not used again" no_common "$before" "$(reserved)"
+
+    before=$(reserved)
+    hold 4
+    kill -KILL "$held"
+    wait "$held" 2>/dev/null
+    ok "nor are those whose keelrun was killed" no_common "$before" "$(reserved)"
+    before=$(reserved)
+    helper=${before%% *}
+    kill -TERM "$helper"
+    ok "one in reserve can be ended" wait_for 10 is_gone "$helper"
+}
+
+all_log()
+{
+    [ "$(grep -o '^.node[0-3]:[0-9]* .* is process' "$work/err" | cut -c 2-6 | sort -u | wc -l)" -eq 4 ]
+}
+
+# all_gone FILE: of each pid in it
+all_gone()
+{
+    local one
+    for one in $(cat "$1"); do
+        is_gone "$one" || return
+    done
+}
+
+# no_common WORDS WORDS: none is in both.
+no_common()
+{
+    [ -z "$(printf '%s\n' $1 $2 | sort | uniq -d)" ]
+}
+
 # --- slots ---
 
 # hold COUNT: a job of so many ranks, which stays until it is ended by release; its pid in held.
@@ -568,6 +631,7 @@ like "keel-ps: a DVM without ranks" "$work/out" '^job [0-9a-f]{32}: a DVM, stand
 is "keel-ps: no rank is listed" "" "$(grep 'not started' "$work/out")"
 same_as_without
 reserve
+again
 slots
 spawned
 at_a_time

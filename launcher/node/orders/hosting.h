@@ -1,5 +1,6 @@
-/* What a standing daemon tells a daemon of another job that it starts, on its standard input up to
- * its end: whose job that is, and the text of home.h. */
+/* What a standing daemon tells a daemon in reserve, on a socket that this has as RANK_SOCKET: whose
+ * job it is to serve, and the text of home.h. When it has nothing of the job any more, and may
+ * serve the next one, it answers with a byte. */
 #ifndef LAUNCHER_NODE_ORDERS_HOSTING_H
 #define LAUNCHER_NODE_ORDERS_HOSTING_H
 
@@ -7,6 +8,8 @@
 #include <keel/types.h>
 
 #define HOSTING_SIZE_MAX (8u << 20) /* of it as bytes: what keelrun may say about its job */
+
+#define HOSTING_HEADER 4 /* bytes before it: its size, little-endian */
 
 struct hosting {
     uint32_t mask; /* the submitter's umask */
