@@ -201,7 +201,6 @@ int tools_create(struct tools **out, struct rml *rml, orte_jobid_t family, const
     tools->arg = arg;
     oob_set_key(rml_oob(rml), OOB_KEY_TOOL, key);
     crypto_wipe(key, sizeof(key));
-    rml_allow_from_tools(rml, ORTE_RML_TAG_TOOL);
     rml_handle(rml, ORTE_RML_TAG_TOOL, from_tool, tools);
     rml_watch_links(rml, link_changed, tools);
     *out = tools;

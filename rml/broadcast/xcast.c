@@ -263,7 +263,6 @@ int rml_xcast_init(struct rml *rml)
     }
     list_init(&rml->xcast->owns);
     rml->xcast->window = (uint64_t) param_int(&xcast_window);
-    rml->allowed[RML_TAG_XCAST] = true;
     rml_handle(rml, RML_TAG_XCAST, on_message, rml);
     return ORTE_SUCCESS;
 }

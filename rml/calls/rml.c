@@ -270,20 +270,6 @@ void rml_watch_links(struct rml *rml,
     }
 }
 
-void rml_allow_from_ranks(struct rml *rml, orte_rml_tag_t tag)
-{
-    pthread_mutex_lock(&rml->lock);
-    rml->allowed[tag] = true;
-    pthread_mutex_unlock(&rml->lock);
-}
-
-void rml_allow_from_tools(struct rml *rml, orte_rml_tag_t tag)
-{
-    pthread_mutex_lock(&rml->lock);
-    rml->allowed_tools[tag] = true;
-    pthread_mutex_unlock(&rml->lock);
-}
-
 /* --- names --- */
 
 void rml_rename(struct rml *rml, const orte_process_name_t *name)

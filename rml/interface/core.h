@@ -164,13 +164,11 @@ static inline orte_jobid_t rml_daemon_job(orte_jobid_t job)
     return job & 0xffff0000u;
 }
 
-/* The tree's arithmetic (rml/tree/tree.c), pure: parent of a vpid (UINT32_MAX for 0), its children
- * (returns their number; fills at most max), and the child of me whose subtree holds dest
- * (UINT32_MAX: not below me). Radix >= 1. */
+/* The tree's arithmetic (rml/tree/tree.c), pure: parent of a vpid (UINT32_MAX for 0), and its
+ * children (returns their number; fills at most max). Radix >= 1. */
 uint32_t tree_parent(uint32_t radix, uint32_t vpid);
 uint32_t tree_children(uint32_t radix, uint32_t count, uint32_t vpid, uint32_t *children,
                        uint32_t max);
-uint32_t tree_child_towards(uint32_t radix, uint32_t me, uint32_t dest);
 
 /* The contact strings that set_contact_info recorded for the processes of a job (a wildcard: of all
  * jobs): malloc'd, like the array, which NULL ends. NULL: no memory. */
@@ -197,13 +195,10 @@ int rml_xcast_give(struct rml *rml, orte_jobid_t job, orte_rml_tag_t tag,
                    opal_buffer_t *buffer) KEEL_MUST_CHECK;
 /* A standing handler for a tag of the runtime's range, from any origin. The buffer ends with the
  * call, unless the handler takes it by setting *buffer NULL. One handler a tag; fn NULL removes it.
- */
+ * Daemons: of the runtime's tags, below 101, ranks may send RML_TAG_SERVER and RML_TAG_XCAST to one
+ * that handles them, and tools ORTE_RML_TAG_TOOL; others are refused and counted. */
 typedef void (*rml_handler_fn)(void *arg, const struct rml_info *info, opal_buffer_t **buffer);
 void rml_handle(struct rml *rml, orte_rml_tag_t tag, rml_handler_fn fn, void *arg);
-/* Daemons: a tag of the runtime's, below 101, that ranks, or tools, may send to daemons; others are
- * refused and counted. */
-void rml_allow_from_ranks(struct rml *rml, orte_rml_tag_t tag);
-void rml_allow_from_tools(struct rml *rml, orte_rml_tag_t tag);
 
 /* Has a completion (rml/interface/completion.h) run in its turn, where callbacks run. Any
  * thread. */

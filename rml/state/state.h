@@ -52,8 +52,6 @@ struct rml {
     struct rml_match match;
     struct rml_counters counters;
     bool upstream_down; /* ranks and tools: the link to the daemon was up and went down */
-    bool allowed[ORTE_RML_TAG_MAX + 1];       /* from ranks */
-    bool allowed_tools[ORTE_RML_TAG_MAX + 1]; /* from tools */
     struct rml_receive *handlers[ORTE_RML_TAG_MAX + 1];
     size_t sends_open;       /* accepted, and not all acknowledged */
     struct list dials;       /* struct dial: under way */

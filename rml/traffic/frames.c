@@ -79,18 +79,20 @@ static bool check_origin(struct rml *rml, const struct oob_peer *from, struct rm
     return true;
 }
 
-/* Runtime tags come from daemons, but for those that a daemon allows. In a rank the tags that have
- * a handler are the daemons' alone. */
+/* Runtime tags come from daemons, but for the one each with which ranks and tools speak to a
+ * daemon. In a rank the tags that have a handler are the daemons' alone. */
 static bool check_tag(struct rml *rml, const struct oob_peer *from, const struct rml_header *header)
 {
     if (header->tag > ORTE_RML_TAG_MAX || header->role == OOB_KEY_CONTROL) {
         return true;
     }
     pthread_mutex_lock(&rml->lock);
-    bool allowed = !rml_is_daemon(rml)            ? !rml->handlers[header->tag]
-                   : header->role == OOB_KEY_TOOL ? rml->allowed_tools[header->tag]
-                                                  : rml->allowed[header->tag];
+    bool handled = rml->handlers[header->tag];
     pthread_mutex_unlock(&rml->lock);
+    bool own = header->role == OOB_KEY_TOOL
+                   ? header->tag == ORTE_RML_TAG_TOOL
+                   : header->tag == RML_TAG_SERVER || header->tag == RML_TAG_XCAST;
+    bool allowed = rml_is_daemon(rml) ? handled && own : !handled;
     if (!allowed) {
         warn("a runtime message is", from, header);
         return refuse(rml, &rml->counters.refused_tags);

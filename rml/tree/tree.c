@@ -59,21 +59,6 @@ uint32_t tree_children(uint32_t radix, uint32_t count, uint32_t vpid, uint32_t *
     return found;
 }
 
-uint32_t tree_child_towards(uint32_t radix, uint32_t me, uint32_t dest)
-{
-    if (radix == 1) {
-        return dest > me ? me + 1 : UINT32_MAX;
-    }
-    while (dest > me) {
-        uint32_t parent = tree_parent(radix, dest);
-        if (parent == me) {
-            return dest;
-        }
-        dest = parent;
-    }
-    return UINT32_MAX;
-}
-
 /* --- with some of them lost --- */
 
 void rml_tree_init(struct rml_tree *tree, uint32_t radix, uint32_t count)
@@ -158,9 +143,6 @@ uint32_t rml_tree_children(const struct rml_tree *tree, uint32_t vpid, uint32_t 
 
 uint32_t rml_tree_towards(const struct rml_tree *tree, uint32_t me, uint32_t dest)
 {
-    if (tree->lost_count == 0) {
-        return tree_child_towards(tree->radix, me, dest);
-    }
     while (dest != UINT32_MAX && dest > me) {
         uint32_t parent = rml_tree_parent(tree, dest);
         if (parent == me) {

@@ -7,7 +7,6 @@
 #include <base/data/clock.h>
 #include <base/settings/log.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct job *server_find_job(struct server *server, orte_jobid_t jobid)
 {
@@ -227,7 +226,6 @@ int server_create(struct server **out, struct rml *rml, struct allgather *allgat
     list_init(&server->jobs);
     list_init(&server->early);
     allgather_watch(allgather, fences_begun, server);
-    rml_allow_from_ranks(rml, RML_TAG_SERVER);
     rml_handle(rml, RML_TAG_SERVER, from_rank, server);
     rml_handle(rml, RML_TAG_MODEX_ASK, on_daemon_message, server);
     rml_handle(rml, RML_TAG_MODEX_ANSWER, on_daemon_message, server);

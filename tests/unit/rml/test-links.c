@@ -202,7 +202,6 @@ START_TEST(runtime_tags_are_for_daemons)
     open_ranks(NODE_DAEMON);
     sem_init(&heard.came, 0, 0);
     struct rml *rml = daemons[0].rml;
-    rml_allow_from_ranks(rml, RML_TAG_SERVER);
     rml_handle(rml, RML_TAG_SERVER, on_message, NULL);
     rml_handle(rml, RML_TAG_LAUNCH, on_forbidden, NULL);
     ck_assert_int_eq(send_core(&a, &daemons[0], RML_TAG_LAUNCH), ORTE_SUCCESS);
