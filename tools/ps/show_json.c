@@ -53,7 +53,7 @@ static void json_rank(void *arg, const struct keel_rank_state *rank)
             rank->pid, rank->still_ms, rank->age_ms, rank->cpu_ms, rank->memory_bytes);
     for (size_t i = 0; i < rank->counter_count; i++) {
         fputs(i > 0 ? "," : "", out);
-        json_string(out, rank->counters[i].name);
+        json_text(out, rank->counters[i].name);
         fprintf(out, ":%" PRIu64, rank->counters[i].value);
     }
     fputs("}}", out);
@@ -61,7 +61,7 @@ static void json_rank(void *arg, const struct keel_rank_state *rank)
 
 static void json_line(void *arg, const char *line)
 {
-    json_string(begin(arg, "stacks"), line);
+    json_text(begin(arg, "stacks"), line);
 }
 
 static void json_end(struct shown *shown)
