@@ -5,7 +5,7 @@ bin_keel_perf_SOURCES = tools/cli.c tools/cli.h tools/json.c tools/json.h \
 	tools/perf/measure.h tools/perf/messages.c tools/perf/options.c tools/perf/options.h \
 	tools/perf/pair.c tools/perf/pair.h tools/perf/place.c tools/perf/place.h \
 	tools/perf/plot.c tools/perf/plot.h tools/perf/report.c tools/perf/report.h \
-	tools/perf/tagged.c tools/perf/test.h tools/perf/wake.c
+	tools/perf/tagged.c tools/perf/test.h tools/perf/tests.c tools/perf/wake.c
 # A real executable in the build, too: past libtool, which would put a script there.
 bin_keel_perf_CFLAGS = $(AM_CFLAGS)
 bin_keel_perf_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib/.libs:$(libdir)'

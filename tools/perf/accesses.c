@@ -5,17 +5,17 @@
 
 enum { ATOMIC_BYTES = 8, ATOMIC32_BYTES = 4 };
 
-static const char *needs_put(const struct pair *pair)
+const char *needs_put(const struct pair *pair)
 {
     return pair->btl->btl_flags & MCA_BTL_FLAGS_PUT ? NULL : "it has no put";
 }
 
-static const char *needs_get(const struct pair *pair)
+const char *needs_get(const struct pair *pair)
 {
     return pair->btl->btl_flags & MCA_BTL_FLAGS_GET ? NULL : "it has no get";
 }
 
-static const char *needs_fetch_and_add(const struct pair *pair)
+const char *needs_fetch_and_add(const struct pair *pair)
 {
     return pair->btl->btl_flags & MCA_BTL_FLAGS_ATOMIC_FOPS &&
                    pair->btl->btl_atomic_flags & MCA_BTL_ATOMIC_SUPPORTS_ADD
@@ -23,7 +23,7 @@ static const char *needs_fetch_and_add(const struct pair *pair)
                : "it has no fetch-and-add";
 }
 
-static const char *needs_32_bit(const struct pair *pair)
+const char *needs_32_bit(const struct pair *pair)
 {
     const struct keel_btl_ext *ext = keel_btl_ext(pair->btl);
     bool has = ext && (ext->atomic_flags & MCA_BTL_ATOMIC_SUPPORTS_32BIT);
@@ -117,89 +117,27 @@ static int run(struct pair *pair, access_fn *access, size_t size, size_t limit, 
     return status == OPAL_SUCCESS ? wait_below(pair, 1) : status;
 }
 
-static int run_put(struct pair *pair, size_t size, unsigned count)
+int run_put(struct pair *pair, size_t size, unsigned count)
 {
     return run(pair, put, size, pair->btl->btl_put_limit, count, 1);
 }
 
-static int run_puts(struct pair *pair, size_t size, unsigned count)
+int run_puts(struct pair *pair, size_t size, unsigned count)
 {
     return run(pair, put, size, pair->btl->btl_put_limit, count, pair->window);
 }
 
-static int run_get(struct pair *pair, size_t size, unsigned count)
+int run_get(struct pair *pair, size_t size, unsigned count)
 {
     return run(pair, get, size, pair->btl->btl_get_limit, count, 1);
 }
 
-static int run_gets(struct pair *pair, size_t size, unsigned count)
+int run_gets(struct pair *pair, size_t size, unsigned count)
 {
     return run(pair, get, size, pair->btl->btl_get_limit, count, pair->window);
 }
 
-static int run_fetch_and_add(struct pair *pair, size_t size, unsigned count)
+int run_fetch_and_add(struct pair *pair, size_t size, unsigned count)
 {
     return run(pair, fetch_and_add, size, ATOMIC_BYTES, count, 1);
 }
-
-const struct perf_test put_lat = {
-    .name = "put_lat",
-    .what = "one put, until the target has it",
-    .kind = TEST_LATENCY,
-    .trips = 1,
-    .refusal = needs_put,
-    .run = run_put,
-};
-
-const struct perf_test put_bw = {
-    .name = "put_bw",
-    .what = "many puts under way, bytes per second",
-    .kind = TEST_BANDWIDTH,
-    .trips = 1,
-    .refusal = needs_put,
-    .run = run_puts,
-};
-
-const struct perf_test get_lat = {
-    .name = "get_lat",
-    .what = "one get",
-    .kind = TEST_LATENCY,
-    .trips = 1,
-    .refusal = needs_get,
-    .run = run_get,
-};
-
-const struct perf_test get_bw = {
-    .name = "get_bw",
-    .what = "many gets under way, bytes per second",
-    .kind = TEST_BANDWIDTH,
-    .trips = 1,
-    .refusal = needs_get,
-    .run = run_gets,
-};
-
-const struct perf_test atomic_lat = {
-    .name = "atomic_lat",
-    .what = "one fetch-and-add of 8 bytes",
-    .kind = TEST_LATENCY,
-    .trips = 1,
-    .fixed_size = ATOMIC_BYTES,
-    .refusal = needs_fetch_and_add,
-    .run = run_fetch_and_add,
-};
-
-const struct perf_test atomic32_lat = {
-    .name = "atomic32_lat",
-    .what = "one fetch-and-add of 4 bytes",
-    .kind = TEST_LATENCY,
-    .trips = 1,
-    .fixed_size = ATOMIC32_BYTES,
-    .refusal = needs_32_bit,
-    .run = run_fetch_and_add,
-};
-
-const struct perf_test *const all_tests[] = {
-    &am_lat,  &am_rate,    &am_bw,        &put_lat,  &put_bw,   &get_lat,
-    &get_bw,  &atomic_lat, &atomic32_lat, &tag_lat,  &tag_rate, &tag_bw,
-    &am2_lat, &put2_lat,   &put2_bw,      &wake_lat, NULL,
-};

@@ -94,21 +94,21 @@ void btl2_open(struct pair *pair)
     }
 }
 
-static const char *needs_module(const struct pair *pair)
+const char *needs_btl2(const struct pair *pair)
 {
     (void) pair;
     return state.btl ? NULL : "it has no module of BTL 2.0";
 }
 
-static const char *needs_put(const struct pair *pair)
+const char *needs_put2(const struct pair *pair)
 {
-    const char *refusal = needs_module(pair);
+    const char *refusal = needs_btl2(pair);
     return refusal || state.btl->btl_flags & MCA_BTL2_FLAGS_PUT ? refusal : "it has no put";
 }
 
 /* --- there and back --- */
 
-static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
+int run_am2(struct pair *pair, size_t size, unsigned count)
 {
     int status = OPAL_SUCCESS;
     for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
@@ -122,7 +122,7 @@ static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
 }
 
 /* Until the other end is done. */
-static int answer(struct pair *pair, size_t size)
+int answer_am2(struct pair *pair, size_t size)
 {
     int status = OPAL_SUCCESS;
     (void) size;
@@ -146,19 +146,19 @@ static mca_btl2_base_descriptor_t *prepare(unsigned char *memory, size_t size, b
 }
 
 /* Opens the memory and sends its segment to the other end. */
-static int answer_puts(struct pair *pair, size_t size)
+int answer_puts2(struct pair *pair, size_t size)
 {
     mca_btl2_base_descriptor_t *mine = prepare(pair->in, size, false);
     int status = mine ? send_message(WINDOW, mine->des_dst, sizeof(mine->des_dst[0]))
                       : OPAL_ERR_OUT_OF_RESOURCE;
     if (status == OPAL_SUCCESS) {
-        status = answer(pair, size);
+        status = answer_am2(pair, size);
     }
     (void) state.btl->btl_free(state.btl, mine);
     return status;
 }
 
-static int finish_puts(struct pair *pair)
+int finish_puts2(struct pair *pair)
 {
     (void) pair;
     state.done++;
@@ -243,45 +243,12 @@ static int run(struct pair *pair, size_t size, unsigned count, unsigned window)
     return status;
 }
 
-static int run_put(struct pair *pair, size_t size, unsigned count)
+int run_put2(struct pair *pair, size_t size, unsigned count)
 {
     return run(pair, size, count, 1);
 }
 
-static int run_puts(struct pair *pair, size_t size, unsigned count)
+int run_puts2(struct pair *pair, size_t size, unsigned count)
 {
     return run(pair, size, count, pair->window);
 }
-
-const struct perf_test am2_lat = {
-    .name = "am2_lat",
-    .what = "BTL 2.0: messages of 8 bytes, half of there and back",
-    .kind = TEST_LATENCY,
-    .trips = 2,
-    .fixed_size = MESSAGE_BYTES,
-    .refusal = needs_module,
-    .run = run_ping_pong,
-    .answer = answer,
-};
-
-const struct perf_test put2_lat = {
-    .name = "put2_lat",
-    .what = "BTL 2.0: one put, until the target has it",
-    .kind = TEST_LATENCY,
-    .trips = 1,
-    .refusal = needs_put,
-    .run = run_put,
-    .answer = answer_puts,
-    .finish = finish_puts,
-};
-
-const struct perf_test put2_bw = {
-    .name = "put2_bw",
-    .what = "BTL 2.0: many puts under way, bytes per second",
-    .kind = TEST_BANDWIDTH,
-    .trips = 1,
-    .refusal = needs_put,
-    .run = run_puts,
-    .answer = answer_puts,
-    .finish = finish_puts,
-};

@@ -4,12 +4,12 @@
 
 #include <tools/perf/test.h>
 
-static const char *needs_sends(const struct pair *pair)
+const char *needs_sends(const struct pair *pair)
 {
     return pair->btl->btl_flags & MCA_BTL_FLAGS_SEND ? NULL : "it carries no messages";
 }
 
-static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
+int run_am(struct pair *pair, size_t size, unsigned count)
 {
     int status = OPAL_SUCCESS;
     for (unsigned i = 0; i < count && status == OPAL_SUCCESS; i++) {
@@ -23,7 +23,7 @@ static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
 }
 
 /* Ends when the other end has received all of them and said so. */
-static int run_stream(struct pair *pair, size_t size, unsigned count)
+int run_ams(struct pair *pair, size_t size, unsigned count)
 {
     unsigned expected = pair->receipts + 1;
     int status = OPAL_SUCCESS;
@@ -38,30 +38,3 @@ static int run_stream(struct pair *pair, size_t size, unsigned count)
     }
     return status;
 }
-
-const struct perf_test am_lat = {
-    .name = "am_lat",
-    .what = "active messages, half of there and back",
-    .kind = TEST_LATENCY,
-    .trips = 2,
-    .refusal = needs_sends,
-    .run = run_ping_pong,
-};
-
-const struct perf_test am_rate = {
-    .name = "am_rate",
-    .what = "active messages in a stream, messages per second",
-    .kind = TEST_RATE,
-    .trips = 1,
-    .refusal = needs_sends,
-    .run = run_stream,
-};
-
-const struct perf_test am_bw = {
-    .name = "am_bw",
-    .what = "active messages in a stream, bytes per second",
-    .kind = TEST_BANDWIDTH,
-    .trips = 1,
-    .refusal = needs_sends,
-    .run = run_stream,
-};

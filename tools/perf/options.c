@@ -15,8 +15,8 @@ static const size_t last_size_default = 4u << 20;
 static void print_tests(void)
 {
     printf("\nTests:\n");
-    for (size_t i = 0; all_tests[i]; i++) {
-        printf("  %-12s %s\n", all_tests[i]->name, all_tests[i]->what);
+    for (size_t i = 0; all_tests[i].name; i++) {
+        printf("  %-12s %s\n", all_tests[i].name, all_tests[i].what);
     }
 }
 
@@ -67,10 +67,9 @@ static bool take_rotate(struct cli *cli, const char *text)
 
 static const struct perf_test *find_test(const char *name, size_t length)
 {
-    for (size_t i = 0; all_tests[i]; i++) {
-        if (strlen(all_tests[i]->name) == length &&
-            strncmp(all_tests[i]->name, name, length) == 0) {
-            return all_tests[i];
+    for (size_t i = 0; all_tests[i].name; i++) {
+        if (strlen(all_tests[i].name) == length && strncmp(all_tests[i].name, name, length) == 0) {
+            return &all_tests[i];
         }
     }
     return NULL;
@@ -111,9 +110,9 @@ static bool take_tests(struct cli *cli, const char *text)
     }
     size_t used =
         (size_t) snprintf(what, sizeof(what), "--test does not take %.100s; the tests are", text);
-    for (size_t i = 0; all_tests[i] && used < sizeof(what); i++) {
+    for (size_t i = 0; all_tests[i].name && used < sizeof(what); i++) {
         used += (size_t) snprintf(what + used, sizeof(what) - used, "%s %s", i > 0 ? "," : "",
-                                  all_tests[i]->name);
+                                  all_tests[i].name);
     }
     return cli_wrong(cli, what, "") == 0;
 }
@@ -195,8 +194,8 @@ int options_read(struct options *options, int argc, char **argv, bool loud)
         return cli_wrong(&cli, "--any would take the messages of --unexpected", "");
     }
     bool all = status == 0 && options->test_count == 0;
-    for (size_t i = 0; all && all_tests[i]; i++) {
-        if (all_tests[i]->asleep == options->progress_thread && !add_test(options, all_tests[i])) {
+    for (size_t i = 0; all && all_tests[i].name; i++) {
+        if (all_tests[i].asleep == options->progress_thread && !add_test(options, &all_tests[i])) {
             return cli_wrong(&cli, "no memory", "");
         }
     }

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <tools/perf/plot.h>
 
 enum { WIDTH = 720, HEIGHT = 340, LEFT = 80, RIGHT = 120, TOP = 44, BOTTOM = 44 };

@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <inttypes.h>
-#include <string.h>
 #include <tools/json.h>
 #include <tools/perf/report.h>
 #include <tools/perf/test.h>

@@ -78,7 +78,7 @@ static int gather_crowd(const struct pair *pair)
     return status;
 }
 
-static const char *needs_messages(const struct pair *pair)
+const char *needs_tagged(const struct pair *pair)
 {
     uint32_t size = keel_job_size();
     if (size < 2) {
@@ -112,7 +112,7 @@ static int end_answer(struct pair *pair, int status)
     return status == OPAL_SUCCESS ? send(pair->out, 0, ENDED) : status;
 }
 
-static int finish(struct pair *pair)
+int finish_tags(struct pair *pair)
 {
     return receive(pair->in, 0, ENDED);
 }
@@ -131,7 +131,7 @@ static int receive_turn(struct pair *pair, size_t size, int32_t tag)
     return keel_pml_recv(context, &data, KEEL_PML_ANY_SOURCE, KEEL_PML_ANY_TAG, NULL);
 }
 
-static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
+int run_tag(struct pair *pair, size_t size, unsigned count)
 {
     int status = OPAL_SUCCESS;
     if (count != batch) {
@@ -147,10 +147,10 @@ static int run_ping_pong(struct pair *pair, size_t size, unsigned count)
     return status;
 }
 
-static int finish_ping_pong(struct pair *pair)
+int finish_tag(struct pair *pair)
 {
     batch = 0;
-    return finish(pair);
+    return finish_tags(pair);
 }
 
 /* Progress until the request ends (*ended), or the other end is done. The test drives it, as a call
@@ -193,7 +193,7 @@ static int learn_batch(unsigned *next, struct keel_pml_request **told)
     return post((unsigned char *) next, sizeof(*next), COUNT, told);
 }
 
-static int answer_ping_pong(struct pair *pair, size_t size)
+int answer_tag(struct pair *pair, size_t size)
 {
     bool came = true;
     unsigned next;
@@ -225,7 +225,7 @@ static struct keel_pml_request **window_create(const struct pair *pair)
 }
 
 /* Ends when the other end has received all of them and said so. */
-static int run_stream(struct pair *pair, size_t size, unsigned count)
+int run_tags(struct pair *pair, size_t size, unsigned count)
 {
     struct keel_pml_request **sends = window_create(pair), *receipt = NULL;
     uint64_t told = count;
@@ -297,7 +297,7 @@ static int end_batch(struct pair *pair, struct stream *stream)
 }
 
 /* Window receives are posted at any time. All go to the same memory, which nobody looks at. */
-static int answer_stream(struct pair *pair, size_t size)
+int answer_tags(struct pair *pair, size_t size)
 {
     struct stream stream = {.posted = window_create(pair)};
     int status = stream.posted ? post_count(&stream) : OPAL_ERR_OUT_OF_RESOURCE;
@@ -320,39 +320,3 @@ static int answer_stream(struct pair *pair, size_t size)
     (void) keel_pml_request_free(&stream.last);
     return end_answer(pair, status);
 }
-
-const struct perf_test tag_lat = {
-    .name = "tag_lat",
-    .what = "messages by tag, half of there and back",
-    .kind = TEST_LATENCY,
-    .trips = 2,
-    .all_rails = true,
-    .refusal = needs_messages,
-    .run = run_ping_pong,
-    .answer = answer_ping_pong,
-    .finish = finish_ping_pong,
-};
-
-const struct perf_test tag_rate = {
-    .name = "tag_rate",
-    .what = "messages by tag in a stream, messages per second",
-    .kind = TEST_RATE,
-    .trips = 1,
-    .all_rails = true,
-    .refusal = needs_messages,
-    .run = run_stream,
-    .answer = answer_stream,
-    .finish = finish,
-};
-
-const struct perf_test tag_bw = {
-    .name = "tag_bw",
-    .what = "messages by tag in a stream, bytes per second",
-    .kind = TEST_BANDWIDTH,
-    .trips = 1,
-    .all_rails = true,
-    .refusal = needs_messages,
-    .run = run_stream,
-    .answer = answer_stream,
-    .finish = finish,
-};

@@ -72,13 +72,13 @@ void wake_open(struct pair *pair)
     pair->btl->btl_register(pair->btl, WAKE, came, NULL);
 }
 
-static const char *needs_two(const struct pair *pair)
+const char *needs_two(const struct pair *pair)
 {
     (void) pair;
     return keel_job_size() > 1 ? NULL : "there is nobody else to be woken";
 }
 
-static int run_to_and_fro(struct pair *pair, size_t size, unsigned count)
+int run_wake(struct pair *pair, size_t size, unsigned count)
 {
     (void) pair, (void) size;
     wake.left = count;
@@ -87,14 +87,3 @@ static int run_to_and_fro(struct pair *pair, size_t size, unsigned count)
     }
     return wake.status;
 }
-
-const struct perf_test wake_lat = {
-    .name = "wake_lat",
-    .what = "a message that wakes the progress thread, half of there and back",
-    .kind = TEST_LATENCY,
-    .trips = 2,
-    .fixed_size = WAKE_BYTES,
-    .asleep = true,
-    .refusal = needs_two,
-    .run = run_to_and_fro,
-};

@@ -1,0 +1,41 @@
+/* The tests, as rows: what each is about, and which functions make it. */
+#include <config.h>
+
+#include <tools/perf/test.h>
+
+const struct perf_test all_tests[] = {
+    {"am_lat", "active messages, half of there and back", TEST_LATENCY, 2, .refusal = needs_sends,
+     .run = run_am},
+    {"am_rate", "active messages in a stream, messages per second", TEST_RATE, 1,
+     .refusal = needs_sends, .run = run_ams},
+    {"am_bw", "active messages in a stream, bytes per second", TEST_BANDWIDTH, 1,
+     .refusal = needs_sends, .run = run_ams},
+    {"put_lat", "one put, until the target has it", TEST_LATENCY, 1, .refusal = needs_put,
+     .run = run_put},
+    {"put_bw", "many puts under way, bytes per second", TEST_BANDWIDTH, 1, .refusal = needs_put,
+     .run = run_puts},
+    {"get_lat", "one get", TEST_LATENCY, 1, .refusal = needs_get, .run = run_get},
+    {"get_bw", "many gets under way, bytes per second", TEST_BANDWIDTH, 1, .refusal = needs_get,
+     .run = run_gets},
+    {"atomic_lat", "one fetch-and-add of 8 bytes", TEST_LATENCY, 1, .fixed_size = 8,
+     .refusal = needs_fetch_and_add, .run = run_fetch_and_add},
+    {"atomic32_lat", "one fetch-and-add of 4 bytes", TEST_LATENCY, 1, .fixed_size = 4,
+     .refusal = needs_32_bit, .run = run_fetch_and_add},
+    {"tag_lat", "messages by tag, half of there and back", TEST_LATENCY, 2, .all_rails = true,
+     .refusal = needs_tagged, .run = run_tag, .answer = answer_tag, .finish = finish_tag},
+    {"tag_rate", "messages by tag in a stream, messages per second", TEST_RATE, 1,
+     .all_rails = true, .refusal = needs_tagged, .run = run_tags, .answer = answer_tags,
+     .finish = finish_tags},
+    {"tag_bw", "messages by tag in a stream, bytes per second", TEST_BANDWIDTH, 1,
+     .all_rails = true, .refusal = needs_tagged, .run = run_tags, .answer = answer_tags,
+     .finish = finish_tags},
+    {"am2_lat", "BTL 2.0: messages of 8 bytes, half of there and back", TEST_LATENCY, 2,
+     .fixed_size = 8, .refusal = needs_btl2, .run = run_am2, .answer = answer_am2},
+    {"put2_lat", "BTL 2.0: one put, until the target has it", TEST_LATENCY, 1,
+     .refusal = needs_put2, .run = run_put2, .answer = answer_puts2, .finish = finish_puts2},
+    {"put2_bw", "BTL 2.0: many puts under way, bytes per second", TEST_BANDWIDTH, 1,
+     .refusal = needs_put2, .run = run_puts2, .answer = answer_puts2, .finish = finish_puts2},
+    {"wake_lat", "a message that wakes the progress thread, half of there and back", TEST_LATENCY,
+     2, .fixed_size = 8, .asleep = true, .refusal = needs_two, .run = run_wake},
+    {.name = NULL},
+};
