@@ -429,20 +429,6 @@ static const struct cli_option options[] = {
      SETS(cli_text, sources)},
 };
 
-static bool is_there(const char *program)
-{
-    char folders[4096], path[PATH_MAX], *rest = folders;
-    const char *known = getenv("PATH");
-    snprintf(folders, sizeof(folders), "%s", known ? known : "/usr/bin:/bin");
-    for (char *folder; (folder = strsep(&rest, ":"));) {
-        snprintf(path, sizeof(path), "%.4000s/%.64s", folder, program);
-        if (access(path, X_OK) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether a program of bench/ was built. */
 static bool is_built(const struct bench *bench, const char *name)
 {
@@ -453,9 +439,10 @@ static bool is_built(const struct bench *bench, const char *name)
 
 static void look_for_peers(struct bench *bench)
 {
+    char path[PATH_MAX];
     for (enum source source = 0; source < SOURCES; source++) {
         const char *program = peers[source].program;
-        if (program && !is_there(program)) {
+        if (program && !run_find(path, program)) {
             bench->missing[source] = true;
         } else if (peers[source].built && !is_built(bench, peers[source].built)) {
             bench->missing[source] = true;

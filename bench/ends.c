@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <bench/ends.h>
+#include <bench/pair.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,18 +30,9 @@ static double now_us(void)
 void ends_bind(unsigned end)
 {
     const char *affinity = getenv("BENCH_AFFINITY");
-    cpu_set_t all, one;
-    if ((affinity && strcmp(affinity, "free") == 0) ||
-        sched_getaffinity(0, sizeof(all), &all) < 0) {
-        return;
+    if (!affinity || strcmp(affinity, "free") != 0) {
+        pair_bind((int) end);
     }
-    CPU_ZERO(&one);
-    for (int cpu = 0, number = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &all) && number++ == (int) end % CPU_COUNT(&all)) {
-            CPU_SET(cpu, &one);
-        }
-    }
-    sched_setaffinity(0, sizeof(one), &one);
 }
 
 static void print_affinity(void)

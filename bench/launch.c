@@ -39,51 +39,17 @@ struct subject {
 };
 
 static const struct subject subjects[] = {
-    {"true",
-     "true",
-     false,
-     false,
-     NULL,
-     HYDRA,
-     1.0,
-     {true, true, true, true},
-     {{1, 1.2}, {16, 6.9}, {64, 27}, {256, 92}}},
-    {"true, 64 nodes",
-     "true",
-     false,
-     true,
-     NULL,
-     HYDRA,
-     1.0,
-     {true, true, true, false}, /* mpirun starts its daemons on every node of the file */
-     {{1, 0}, {2, 0}}},
-    {"Open MPI hello",
-     "./hello.openmpi",
-     true,
-     false,
-     NULL,
-     MPIRUN,
-     0.9,
-     {true, true, false, true},
-     {{1, 229}, {8, 279}, {32, 0}}},
-    {"Open MPI hello, ob1",
-     "./hello.openmpi",
-     true,
-     false,
-     "ob1",
-     MPIRUN,
-     0.6,
-     {true, true, false, true},
-     {{1, 21}, {8, 66}, {32, 381}}},
-    {"MPICH hello",
-     "./hello.mpich",
-     true,
-     false,
-     NULL,
-     HYDRA,
-     1.0,
-     {true, true, true, false},
-     {{1, 30}, {8, 267}, {32, 0}}},
+    {"true", "true", .peer = HYDRA, .gate = 1.0, .runs_under = {true, true, true, true},
+     .sizes = {{1, 1.2}, {16, 6.9}, {64, 27}, {256, 92}}},
+    /* mpirun starts its daemons on every node of the file */
+    {"true, 64 nodes", "true", .hostfile = true, .peer = HYDRA, .gate = 1.0,
+     .runs_under = {true, true, true, false}, .sizes = {{1, 0}, {2, 0}}},
+    {"Open MPI hello", "./hello.openmpi", .hello = true, .peer = MPIRUN, .gate = 0.9,
+     .runs_under = {true, true, false, true}, .sizes = {{1, 229}, {8, 279}, {32, 0}}},
+    {"Open MPI hello, ob1", "./hello.openmpi", .hello = true, .pml = "ob1", .peer = MPIRUN,
+     .gate = 0.6, .runs_under = {true, true, false, true}, .sizes = {{1, 21}, {8, 66}, {32, 381}}},
+    {"MPICH hello", "./hello.mpich", .hello = true, .peer = HYDRA, .gate = 1.0,
+     .runs_under = {true, true, true, false}, .sizes = {{1, 30}, {8, 267}, {32, 0}}},
 };
 enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
 
@@ -334,27 +300,14 @@ static bool set_command(char command[PATH_MAX], const char *path)
     return *command;
 }
 
-/* The first of the names that PATH has. */
-static void find_command(struct bench *bench, enum launcher launcher, const char *name)
-{
-    char path[PATH_MAX];
-    const char *folder = getenv("PATH");
-    while (folder && *folder && !*bench->commands[launcher]) {
-        int length = (int) strcspn(folder, ":");
-        snprintf(path, sizeof(path), "%.*s/%s", length, folder, name);
-        set_command(bench->commands[launcher], path);
-        folder += length + (folder[length] == ':');
-    }
-}
-
 static bool find_programs(struct bench *bench)
 {
     char keelrun[PATH_MAX + 32];
     if (!run_own_folder(bench->programs, sizeof(bench->programs))) {
         return false;
     }
-    find_command(bench, HYDRA, "mpiexec.hydra");
-    find_command(bench, MPIRUN, "mpirun.openmpi");
+    (void) run_find(bench->commands[HYDRA], "mpiexec.hydra");
+    (void) run_find(bench->commands[MPIRUN], "mpirun.openmpi");
     snprintf(keelrun, sizeof(keelrun), "%s/../bin/keelrun", bench->programs);
     return *bench->commands[KEELRUN] || set_command(bench->commands[KEELRUN], keelrun);
 }

@@ -1,26 +1,27 @@
 # bench: Keel beside its peers. `make bench` runs all; nothing of it is part of `make check`.
 bench_common = bench/machine.c bench/machine.h bench/rounds.c bench/rounds.h \
 	bench/run.c bench/run.h bench/series.c bench/series.h tools/cli.c tools/cli.h
+bench_pair = bench/pair.c bench/pair.h bench/series.c bench/series.h
 noinst_PROGRAMS += bench/launch bench/rml
 bench_launch_SOURCES = bench/launch.c $(bench_common)
 bench_rml_SOURCES = bench/rml.c $(bench_common)
 
 # What bench/rml starts: two processes each.
 noinst_PROGRAMS += bench/rml_keel
-bench_rml_keel_SOURCES = bench/rml_keel.c bench/ends.c bench/ends.h
+bench_rml_keel_SOURCES = bench/rml_keel.c bench/ends.c bench/ends.h $(bench_pair)
 bench_rml_keel_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_rml_keel_LDADD = lib/libkeel.la
 BENCH_RML = bench/rml$(EXEEXT) bench/rml_keel$(EXEEXT)
 if HAVE_ZMQ
 noinst_PROGRAMS += bench/rml_zmq
-bench_rml_zmq_SOURCES = bench/rml_zmq.c bench/ends.c bench/ends.h
+bench_rml_zmq_SOURCES = bench/rml_zmq.c bench/ends.c bench/ends.h $(bench_pair)
 bench_rml_zmq_CFLAGS = $(AM_CFLAGS) $(ZMQ_CFLAGS)
 bench_rml_zmq_LDADD = $(ZMQ_LIBS)
 BENCH_RML += bench/rml_zmq$(EXEEXT)
 endif
 if HAVE_NNG
 noinst_PROGRAMS += bench/rml_nng
-bench_rml_nng_SOURCES = bench/rml_nng.c bench/ends.c bench/ends.h
+bench_rml_nng_SOURCES = bench/rml_nng.c bench/ends.c bench/ends.h $(bench_pair)
 bench_rml_nng_LDADD = $(NNG_LIBS)
 BENCH_RML += bench/rml_nng$(EXEEXT)
 endif
@@ -28,7 +29,7 @@ endif
 # What bench/compare starts.
 noinst_PROGRAMS += bench/compare bench/raw
 bench_compare_SOURCES = bench/compare.c bench/compare_tables.h $(bench_common)
-bench_raw_SOURCES = bench/raw.c bench/pair.c bench/pair.h bench/series.c bench/series.h
+bench_raw_SOURCES = bench/raw.c $(bench_pair)
 noinst_PROGRAMS += bench/passes
 bench_passes_SOURCES = bench/passes.c bench/series.c bench/series.h
 bench_passes_LDFLAGS = $(AM_LDFLAGS) -no-install
@@ -36,7 +37,7 @@ bench_passes_LDADD = lib/libkeel.la
 BENCH_COMPARE = bench/compare$(EXEEXT) bench/raw$(EXEEXT) bench/passes$(EXEEXT) bin/keel-perf$(EXEEXT)
 if HAVE_FABRIC
 noinst_PROGRAMS += bench/dgram
-bench_dgram_SOURCES = bench/dgram.c bench/pair.c bench/pair.h bench/series.c bench/series.h
+bench_dgram_SOURCES = bench/dgram.c $(bench_pair)
 bench_dgram_CFLAGS = $(AM_CFLAGS) $(FABRIC_CFLAGS)
 bench_dgram_LDADD = $(FABRIC_LIBS)
 BENCH_COMPARE += bench/dgram$(EXEEXT)

@@ -3,8 +3,6 @@
 #ifndef BENCH_ROUNDS_H
 #define BENCH_ROUNDS_H
 
-#include <stdbool.h>
-
 enum { ROUNDS_REASONS_MAX = 32 };
 
 struct rounds {

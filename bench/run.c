@@ -49,6 +49,21 @@ bool run_own_folder(char *folder, size_t size)
     return slash != NULL;
 }
 
+bool run_find(char path[PATH_MAX], const char *name)
+{
+    const char *folder = getenv("PATH");
+    for (folder = folder ? folder : "/usr/bin:/bin"; *folder; folder += *folder == ':') {
+        int length = (int) strcspn(folder, ":");
+        if (snprintf(path, PATH_MAX, "%.*s/%s", length, folder, name) < PATH_MAX &&
+            access(path, X_OK) == 0) {
+            return true;
+        }
+        folder += length;
+    }
+    *path = '\0';
+    return false;
+}
+
 /* A group of its own, input from nowhere, output into the two files. 0 or an errno. */
 static int start(const char *const argv[], int out, int err, pid_t *pid)
 {

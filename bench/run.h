@@ -2,6 +2,7 @@
 #ifndef BENCH_RUN_H
 #define BENCH_RUN_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,6 +22,9 @@ void run_prepare(void);
 
 /* The folder of this program's file. */
 bool run_own_folder(char *folder, size_t size);
+
+/* The first program of this name that PATH has, else "". */
+bool run_find(char path[PATH_MAX], const char *name);
 
 /* Blocks until the command has ended, or for limit_ms; then it and all that is left of it is
  * killed. */
