@@ -9,6 +9,7 @@
 #include <base/data/clock.h>
 #include <base/data/list.h>
 #include <base/settings/log.h>
+#include <base/types/name.h>
 #include <btl/interface/base.h>
 #include <oob/contact.h>
 #include <stdio.h>
@@ -200,8 +201,7 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
     struct native *native = arg;
     uint8_t command = 0;
     int status = proto_unpack(*buffer, "c", &command);
-    bool to_myself =
-        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &info->origin, &native->name) == OPAL_EQUAL;
+    bool to_myself = name_equal(&info->origin, &native->name);
     if (info->role != OOB_KEY_CONTROL && !(to_myself && command == CLIENT_LOST)) {
         status = ORTE_ERR_PERM;
     }
@@ -319,8 +319,7 @@ static const struct backend_ops native_ops = {
 static void link_changed(void *arg, const struct oob_peer *peer, int status)
 {
     struct native *native = arg;
-    if (status == ORTE_SUCCESS || orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &peer->name,
-                                                                &native->daemon) != OPAL_EQUAL) {
+    if (status == ORTE_SUCCESS || !name_equal(&peer->name, &native->daemon)) {
         return;
     }
     log_info(LOG_BOOTSTRAP, "the link to the daemon is down: %s", opal_strerror(status));

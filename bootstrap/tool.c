@@ -6,6 +6,7 @@
 #include <base/loop/handover.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
+#include <base/types/name.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -337,8 +338,7 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
     struct tool *tool = arg;
     uint8_t command;
     int status = proto_unpack(*buffer, "c", &command);
-    if (status == OPAL_SUCCESS && command == TOOL_LOST &&
-        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &info->origin, &tool->name) == OPAL_EQUAL) {
+    if (status == OPAL_SUCCESS && command == TOOL_LOST && name_equal(&info->origin, &tool->name)) {
         take_lost(tool);
     } else if (status == OPAL_SUCCESS && info->role == OOB_KEY_CONTROL) {
         take_answer(tool, command, buffer);
@@ -349,8 +349,7 @@ static void from_hnp(void *arg, const struct rml_info *info, opal_buffer_t **buf
 static void link_changed(void *arg, const struct oob_peer *peer, int status)
 {
     struct tool *tool = arg;
-    if (status == ORTE_SUCCESS ||
-        orte_util_compare_name_fields(ORTE_NS_CMP_ALL, &peer->name, &tool->hnp) != OPAL_EQUAL) {
+    if (status == ORTE_SUCCESS || !name_equal(&peer->name, &tool->hnp)) {
         return;
     }
     if (rml_give(tool->backend.rml, &tool->name, OOB_CONTROL, ORTE_RML_TAG_TOOL,
