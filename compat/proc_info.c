@@ -7,7 +7,6 @@
 #include <bootstrap/process.h>
 #include <errno.h>
 #include <oob/contact.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include <base/net/sock.h>
 #include <base/settings/fault.h>
 #include <base/settings/log.h>
-#include <errno.h>
 #include <launcher/front/frontend.h>
 #include <launcher/front/outfile.h>
 #include <launcher/request/options/mca_names.h>

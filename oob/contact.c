@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIELD_TEXT_MAX 128 /* the longest address: a unix path */

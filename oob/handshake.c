@@ -4,7 +4,6 @@
 #include <oob/handshake.h>
 
 #include <base/data/le.h>
-#include <base/settings/log.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

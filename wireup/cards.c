@@ -3,7 +3,6 @@
 #include <wireup/cards.h>
 
 #include <base/data/le.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* One card of a set, as it lies there. */

@@ -5,7 +5,6 @@
 #include <base/data/strings.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STRINGS_MAX (1u << 20)
 

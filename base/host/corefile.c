@@ -3,7 +3,6 @@
 #include <base/host/corefile.h>
 #include <base/text/sysfile.h>
 
-#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { RULES_MAX = 64, RULE_MAX = 64 /* characters, with the NUL */, INTERFACES_MAX = 4096 };
 enum { LEAST_MTU = 576 /* that every interface has */ };

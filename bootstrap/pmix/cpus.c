@@ -9,7 +9,6 @@
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <stdlib.h>
-#include <string.h>
 
 int cpus_publish(struct pmix *pmix)
 {

@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <base/settings/log.h>
-#include <base/types/name.h>
 #include <btl/check/map.h>
 #include <btl/framework/stats.h>
 #include <btl/lock/lock.h>

@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <btl/modules/tap.h>
-#include <string.h>
 
 struct btl_taps *btl_tapped;
 

@@ -5,7 +5,6 @@
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_rdma.h>
-#include <btl/ofi/ofi_receive.h>
 #include <btl/ofi/ofi_send.h>
 #include <stdio.h>
 #include <stdlib.h>

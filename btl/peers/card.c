@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <base/settings/log.h>
-#include <base/types/name.h>
 #include <btl/peers/card.h>
 #include <stdio.h>
 #include <stdlib.h>

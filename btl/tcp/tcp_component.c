@@ -3,7 +3,6 @@
 
 #include <base/settings/log.h>
 #include <base/settings/param.h>
-#include <base/types/name.h>
 #include <btl/framework/stats.h>
 #include <btl/peers/netdevice.h>
 #include <btl/tcp/tcp_rdma.h>

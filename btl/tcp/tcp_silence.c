@@ -3,7 +3,6 @@
 #include <base/data/clock.h>
 #include <btl/tcp/tcp_lane.h>
 #include <btl/tcp/tcp_silence.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/epoll.h>

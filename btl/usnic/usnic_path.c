@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <base/data/least.h>
 #include <base/settings/log.h>
-#include <base/types/name.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_path.h>
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include <base/host/cgroup.h>
 #include <launcher/node/limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

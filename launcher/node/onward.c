@@ -3,12 +3,10 @@
 #include <launcher/node/onward.h>
 
 #include <base/data/strings.h>
-#include <base/settings/log.h>
 #include <launcher/agent/agents.h>
 #include <launcher/node/daemon.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <wireup/codec.h>
 #include <wireup/proto.h>
 

@@ -5,7 +5,6 @@
 #include <launcher/node/daemon.h>
 
 #include <base/settings/fault.h>
-#include <stdlib.h>
 #include <string.h>
 #include <wireup/proto.h>
 

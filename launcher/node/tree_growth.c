@@ -2,7 +2,6 @@
 
 #include <launcher/node/tree_growth.h>
 
-#include <base/settings/log.h>
 #include <launcher/node/tree_repair.h>
 #include <stdlib.h>
 #include <wireup/proto.h>

@@ -8,7 +8,6 @@
 #include <base/settings/param.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const choices[] = {"auto", "slurm", "rsh", "ssh", NULL};

@@ -6,7 +6,6 @@
 #include <base/data/clock.h>
 #include <base/settings/log.h>
 #include <string.h>
-#include <wireup/proto.h>
 
 static void host_post(void *arg, struct loop_task *task)
 {

@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <pml/peers/context.h>
-#include <pml/peers/peer.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include <base/data/few.h>
 #include <base/data/least.h>
 #include <pml/peers/context.h>
-#include <pml/peers/peer.h>
 #include <pml/requests/control.h>
 #include <pml/requests/recv.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <base/text/words.h>
-#include <base/types/name.h>
 #include <btl/interface/base.h>
 #include <btl/lock/lock.h>
 #include <btl/lock/wake.h>

@@ -8,7 +8,6 @@
 #include <rml/state/state.h>
 #include <rml/traffic/outgoing.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void run_send(struct rml *rml, struct rml_completion *completion)
 {

@@ -3,7 +3,6 @@
 #include <rml/message/assemble.h>
 
 #include <base/data/bytes.h>
-#include <stdlib.h>
 #include <string.h>
 
 void rml_assembly_abandon(struct rml_assembly *assembly)

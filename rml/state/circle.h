@@ -4,8 +4,6 @@
 #define RML_CIRCLE_H
 
 #include <keel/types.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #define RML_CIRCLE_MAX 65536u
 

@@ -8,7 +8,6 @@
 
 #include <base/data/clock.h>
 #include <base/net/sock.h>
-#include <errno.h>
 #include <poll.h>
 #include <rml/state/state.h>
 #include <sched.h>

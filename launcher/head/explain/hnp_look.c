@@ -6,7 +6,6 @@
 #include <base/data/clock.h>
 #include <launcher/head/explain/rank_states.h>
 #include <launcher/head/standing.h>
-#include <stdio.h>
 #include <unistd.h>
 #include <wireup/look.h>
 #include <wireup/proto.h>

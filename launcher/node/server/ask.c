@@ -4,7 +4,6 @@
 
 #include <launcher/node/server/server_internal.h>
 
-#include <base/settings/log.h>
 #include <stdlib.h>
 
 struct ask {

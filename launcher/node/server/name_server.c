@@ -6,7 +6,6 @@
 #include <base/settings/log.h>
 #include <launcher/node/server/kvs.h>
 #include <stdlib.h>
-#include <string.h>
 #include <wireup/proto.h>
 
 #define NAMES_BYTES_MAX (4u << 20)

@@ -7,7 +7,6 @@
 #include <launcher/node/orders/orders.h>
 #include <launcher/pmix/exchange/published.h>
 #include <stdlib.h>
-#include <string.h>
 #include <wireup/proto.h>
 
 /* --- asking --- */

@@ -5,7 +5,6 @@
 #include <base/settings/log.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <wireup/proto.h>
 
 /* --- pending requests --- */

@@ -5,7 +5,6 @@
 
 #include <base/data/strings.h>
 #include <launcher/request/nodes/hostfile.h>
-#include <launcher/request/rankfile.h>
 #include <launcher/request/suggest.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include <base/settings/param.h>
 #include <launcher/request/options/mca_names.h>
 #include <launcher/request/suggest.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <launcher/request/options/mca_table.inc>
