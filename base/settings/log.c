@@ -3,6 +3,7 @@
 #include <base/data/clock.h>
 #include <base/settings/log.h>
 #include <base/settings/param.h>
+#include <base/text/reason.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@ static const char *const layer_names[LOG_LAYERS] = {
     [LOG_BTL] = "btl",           [LOG_PTL] = "ptl", [LOG_BOOTSTRAP] = "bootstrap",
     [LOG_LAUNCHER] = "launcher",
 };
+static const char *const level_names[] = {"error", "warning", "info", "debug", "trace"};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All guarded by lock. */
@@ -76,41 +78,14 @@ void log_set_sink(void (*sink)(void *arg, enum log_level level, const char *line
     pthread_mutex_unlock(&lock);
 }
 
-static const char *level_name(enum log_level level)
-{
-    switch (level) {
-    case LOG_ERROR:
-        return "error";
-    case LOG_WARN:
-        return "warning";
-    case LOG_INFO:
-        return "info";
-    case LOG_DEBUG:
-        return "debug";
-    case LOG_TRACE:
-        return "trace";
-    }
-    return "?";
-}
-
 /* What stands in front of the text; the number of characters. The lock is held. */
 static size_t prefix_locked(char *line, size_t size, enum log_layer layer, enum log_level level)
 {
-    int length =
-        snprintf(line, size, "[%s%s%ld%s%s] %s: %s: ", my_node, *my_node ? ":" : "",
-                 (long) getpid(), *my_name ? " " : "", my_name,
-                 (unsigned) layer < LOG_LAYERS ? layer_names[layer] : "?", level_name(level));
+    int length = snprintf(line, size, "[%s%s%ld%s%s] %s: %s: ", my_node, *my_node ? ":" : "",
+                          (long) getpid(), *my_name ? " " : "", my_name,
+                          (unsigned) layer < LOG_LAYERS ? layer_names[layer] : "?",
+                          level_names[level - LOG_ERROR]);
     return length > 0 ? (size_t) length : 0;
-}
-
-/* An event is one line whatever its text holds: control characters become question marks. */
-static void flatten(char *line)
-{
-    for (; *line; line++) {
-        if ((unsigned char) *line < ' ' || *line == 0x7f) {
-            *line = '?';
-        }
-    }
 }
 
 static void write_line(const char *line, size_t length)
@@ -144,7 +119,7 @@ void log_write(enum log_layer layer, enum log_level level, const char *format, .
         length = room - 1;
         memcpy(line + length - (sizeof(cut) - 1), cut, sizeof(cut) - 1);
     }
-    flatten(line);
+    reason_printable(line); /* an event is one line whatever its text holds */
     if (sink) {
         sink(sink_arg, level, line);
     } else {
