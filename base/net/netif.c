@@ -4,6 +4,7 @@
 #include <base/net/netif.h>
 #include <base/settings/param.h>
 #include <base/text/sysfile.h>
+#include <base/text/words.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -111,16 +112,10 @@ static int parse_rule(struct rule *rule, const char *text)
 static int parse_rules(struct rules *rules, const char *text, char *reason, size_t reason_size)
 {
     rules->count = 0;
-    while (*text) {
+    for (const char *rest = text; rest && *rest;) {
         char item[RULE_MAX];
-        size_t length = strcspn(text, ",");
-        const char *start = text + strspn(text, " \t");
-        const char *end = text + length;
-        while (end > start && (end[-1] == ' ' || end[-1] == '\t')) {
-            end--;
-        }
-        int written =
-            end > start ? snprintf(item, sizeof(item), "%.*s", (int) (end - start), start) : 0;
+        struct word word = word_next(&rest);
+        int written = snprintf(item, sizeof(item), "%.*s", (int) word.length, word.at);
         if (rules->count == RULES_MAX) {
             snprintf(reason, reason_size, "more than %d interfaces in a list", RULES_MAX);
             return ORTE_ERR_BAD_PARAM;
@@ -128,11 +123,10 @@ static int parse_rules(struct rules *rules, const char *text, char *reason, size
         if (written <= 0 || (size_t) written >= sizeof(item) ||
             parse_rule(&rules->rule[rules->count], item) != ORTE_SUCCESS) {
             snprintf(reason, reason_size, "\"%.*s\" is neither an interface nor an address block",
-                     (int) (length < RULE_MAX ? length : RULE_MAX), text);
+                     RULE_MAX, item);
             return ORTE_ERR_BAD_PARAM;
         }
         rules->count++;
-        text += length + (text[length] == ',');
     }
     return ORTE_SUCCESS;
 }
