@@ -56,6 +56,9 @@ int dss_buffer_put_type(opal_buffer_t *buffer, opal_data_type_t type) KEEL_MUST_
 int dss_buffer_take_type(opal_buffer_t *buffer, opal_data_type_t *type) KEEL_MUST_CHECK;
 int dss_buffer_put_int32(opal_buffer_t *buffer, int32_t value) KEEL_MUST_CHECK;
 int dss_buffer_take_int32(opal_buffer_t *buffer, int32_t *value) KEEL_MUST_CHECK;
+/* Reads an item's head; *type is written where the buffer is described. */
+int dss_buffer_take_head(opal_buffer_t *buffer, opal_data_type_t *type,
+                         int32_t *count) KEEL_MUST_CHECK;
 
 int dss_set_buffer_type(opal_buffer_t *buffer, opal_dss_buffer_type_t type);
 int dss_peek(opal_buffer_t *buffer, opal_data_type_t *type, int32_t *num_values);
@@ -87,47 +90,24 @@ void dss_dump_data_types(int output);
 bool dss_value_too_deep(const opal_dss_value_t *value);
 
 /* The rows of the built-in types. */
-int dss_pack_number(opal_buffer_t *, const void *, int32_t, opal_data_type_t);
-int dss_pack_string(opal_buffer_t *, const void *, int32_t, opal_data_type_t);
-int dss_pack_byte_object(opal_buffer_t *, const void *, int32_t, opal_data_type_t);
-int dss_pack_null(opal_buffer_t *, const void *, int32_t, opal_data_type_t);
-int dss_pack_value(opal_buffer_t *, const void *, int32_t, opal_data_type_t);
-int dss_pack_name(opal_buffer_t *, const void *, int32_t, opal_data_type_t);
+typedef int dss_pack_fn(opal_buffer_t *, const void *, int32_t, opal_data_type_t);
+typedef int dss_unpack_fn(opal_buffer_t *, void *, int32_t *, opal_data_type_t);
+typedef int dss_copy_fn(void **, void *, opal_data_type_t);
+typedef int dss_compare_fn(const void *, const void *, opal_data_type_t);
+typedef int dss_size_fn(size_t *, void *, opal_data_type_t);
+typedef int dss_print_fn(char **, char *, void *, opal_data_type_t);
+typedef void dss_release_fn(opal_dss_value_t *);
 
-int dss_unpack_number(opal_buffer_t *, void *, int32_t *, opal_data_type_t);
-int dss_unpack_string(opal_buffer_t *, void *, int32_t *, opal_data_type_t);
-int dss_unpack_byte_object(opal_buffer_t *, void *, int32_t *, opal_data_type_t);
-int dss_unpack_null(opal_buffer_t *, void *, int32_t *, opal_data_type_t);
-int dss_unpack_value(opal_buffer_t *, void *, int32_t *, opal_data_type_t);
-int dss_unpack_name(opal_buffer_t *, void *, int32_t *, opal_data_type_t);
-
-int dss_copy_fixed(void **, void *, opal_data_type_t);
-int dss_copy_string(void **, void *, opal_data_type_t);
-int dss_copy_byte_object(void **, void *, opal_data_type_t);
-int dss_copy_value(void **, void *, opal_data_type_t);
-
-int dss_compare_number(const void *, const void *, opal_data_type_t);
-int dss_compare_id(const void *, const void *, opal_data_type_t);
-int dss_compare_string(const void *, const void *, opal_data_type_t);
-int dss_compare_byte_object(const void *, const void *, opal_data_type_t);
-int dss_compare_null(const void *, const void *, opal_data_type_t);
-int dss_compare_value(const void *, const void *, opal_data_type_t);
-int dss_compare_name(const void *, const void *, opal_data_type_t);
-
-int dss_size_fixed(size_t *, void *, opal_data_type_t);
-int dss_size_string(size_t *, void *, opal_data_type_t);
-int dss_size_byte_object(size_t *, void *, opal_data_type_t);
-int dss_size_value(size_t *, void *, opal_data_type_t);
-
-int dss_print_number(char **, char *, void *, opal_data_type_t);
-int dss_print_string(char **, char *, void *, opal_data_type_t);
-int dss_print_byte_object(char **, char *, void *, opal_data_type_t);
-int dss_print_null(char **, char *, void *, opal_data_type_t);
-int dss_print_value(char **, char *, void *, opal_data_type_t);
-int dss_print_name(char **, char *, void *, opal_data_type_t);
-
-void dss_release_plain(opal_dss_value_t *);
-void dss_release_byte_object(opal_dss_value_t *);
-void dss_release_value(opal_dss_value_t *);
+dss_pack_fn dss_pack_number, dss_pack_string, dss_pack_byte_object, dss_pack_null, dss_pack_value,
+    dss_pack_name;
+dss_unpack_fn dss_unpack_number, dss_unpack_string, dss_unpack_byte_object, dss_unpack_null,
+    dss_unpack_value, dss_unpack_name;
+dss_copy_fn dss_copy_fixed, dss_copy_string, dss_copy_byte_object, dss_copy_value;
+dss_compare_fn dss_compare_number, dss_compare_id, dss_compare_string, dss_compare_byte_object,
+    dss_compare_null, dss_compare_value, dss_compare_name;
+dss_size_fn dss_size_fixed, dss_size_string, dss_size_byte_object, dss_size_value;
+dss_print_fn dss_print_number, dss_print_string, dss_print_byte_object, dss_print_null,
+    dss_print_value, dss_print_name;
+dss_release_fn dss_release_plain, dss_release_byte_object, dss_release_value;
 
 #endif

@@ -146,11 +146,11 @@ int dss_set_buffer_type(opal_buffer_t *buffer, opal_dss_buffer_type_t type)
     return OPAL_SUCCESS;
 }
 
-/* Reads the head of a described item. */
-static int take_head(opal_buffer_t *buffer, opal_data_type_t *type, int32_t *count)
+int dss_buffer_take_head(opal_buffer_t *buffer, opal_data_type_t *type, int32_t *count)
 {
-    opal_data_type_t count_type;
-    int rc = dss_buffer_take_type(buffer, &count_type);
+    opal_data_type_t count_type = OPAL_INT32;
+    bool described = dss_described(buffer);
+    int rc = described ? dss_buffer_take_type(buffer, &count_type) : OPAL_SUCCESS;
     if (rc == OPAL_SUCCESS && count_type != OPAL_INT32) {
         rc = OPAL_ERR_UNPACK_FAILURE;
     }
@@ -160,10 +160,7 @@ static int take_head(opal_buffer_t *buffer, opal_data_type_t *type, int32_t *cou
     if (rc == OPAL_SUCCESS && *count < 0) {
         rc = OPAL_ERR_UNPACK_FAILURE;
     }
-    if (rc == OPAL_SUCCESS) {
-        rc = dss_buffer_take_type(buffer, type);
-    }
-    return rc;
+    return rc == OPAL_SUCCESS && described ? dss_buffer_take_type(buffer, type) : rc;
 }
 
 int dss_peek(opal_buffer_t *buffer, opal_data_type_t *type, int32_t *num_values)
@@ -180,7 +177,7 @@ int dss_peek(opal_buffer_t *buffer, opal_data_type_t *type, int32_t *num_values)
         rc = OPAL_ERR_UNKNOWN_DATA_TYPE;
     } else {
         char *position = buffer->unpack_ptr;
-        rc = take_head(buffer, &next, &count);
+        rc = dss_buffer_take_head(buffer, &next, &count);
         buffer->unpack_ptr = position;
     }
     *type = rc == OPAL_SUCCESS ? next : OPAL_UNDEF;

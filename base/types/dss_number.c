@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <base/types/dss.h>
-#include <endian.h>
 #include <string.h>
 
 static uint64_t extend_sign(uint64_t value, size_t width)
@@ -57,33 +56,16 @@ void dss_number_store(void *at, size_t width, uint64_t value)
 
 uint64_t dss_number_decode(const char *at, size_t width, bool is_signed)
 {
-    uint64_t value = dss_number_load(at, width, false);
-    switch (width) {
-    case 2:
-        value = be16toh((uint16_t) value);
-        break;
-    case 4:
-        value = be32toh((uint32_t) value);
-        break;
-    case 8:
-        value = be64toh(value);
-        break;
+    uint64_t value = 0;
+    for (size_t i = 0; i < width; i++) {
+        value = value << 8 | (uint8_t) at[i];
     }
     return is_signed ? extend_sign(value, width) : value;
 }
 
 void dss_number_encode(char *at, size_t width, uint64_t value)
 {
-    switch (width) {
-    case 2:
-        value = htobe16((uint16_t) value);
-        break;
-    case 4:
-        value = htobe32((uint32_t) value);
-        break;
-    case 8:
-        value = htobe64(value);
-        break;
+    for (size_t i = width; i > 0; value >>= 8) {
+        at[--i] = (char) (uint8_t) value;
     }
-    dss_number_store(at, width, value);
 }

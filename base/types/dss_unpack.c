@@ -8,24 +8,8 @@
 static int unpack_head(opal_buffer_t *buffer, const struct dss_type *info, opal_data_type_t type,
                        int32_t *count)
 {
-    opal_data_type_t found = OPAL_INT32;
-    int rc = OPAL_SUCCESS;
-    if (dss_described(buffer)) {
-        rc = dss_buffer_take_type(buffer, &found);
-    }
-    if (rc == OPAL_SUCCESS && found != OPAL_INT32) {
-        rc = OPAL_ERR_UNPACK_FAILURE;
-    }
-    if (rc == OPAL_SUCCESS) {
-        rc = dss_buffer_take_int32(buffer, count);
-    }
-    if (rc == OPAL_SUCCESS && *count < 0) {
-        rc = OPAL_ERR_UNPACK_FAILURE;
-    }
-    found = type;
-    if (rc == OPAL_SUCCESS && dss_described(buffer)) {
-        rc = dss_buffer_take_type(buffer, &found);
-    }
+    opal_data_type_t found = type;
+    int rc = dss_buffer_take_head(buffer, &found, count);
     if (rc == OPAL_SUCCESS && found != type) {
         rc = OPAL_ERR_PACK_MISMATCH;
     }
@@ -220,26 +204,6 @@ int dss_unpack_string(opal_buffer_t *buffer, void *dest, int32_t *num_values, op
     return rc;
 }
 
-static int make_byte_object(opal_byte_object_t **made, const char *bytes, int32_t size)
-{
-    opal_byte_object_t *object = malloc(sizeof(*object));
-    if (!object) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
-    }
-    object->size = size;
-    object->bytes = NULL;
-    if (size > 0) {
-        object->bytes = malloc((size_t) size);
-        if (!object->bytes) {
-            free(object);
-            return OPAL_ERR_OUT_OF_RESOURCE;
-        }
-        memcpy(object->bytes, bytes, (size_t) size);
-    }
-    *made = object;
-    return OPAL_SUCCESS;
-}
-
 static void free_byte_objects(opal_byte_object_t **objects, int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
@@ -252,16 +216,16 @@ static void free_byte_objects(opal_byte_object_t **objects, int32_t count)
 int dss_unpack_byte_object(opal_buffer_t *buffer, void *dest, int32_t *num_values,
                            opal_data_type_t type)
 {
-    (void) type;
     opal_byte_object_t **objects = dest;
     int rc = check_items(buffer, *num_values, take_bytes);
     for (int32_t i = 0; i < *num_values && rc == OPAL_SUCCESS; i++) {
-        int32_t size;
+        opal_byte_object_t packed;
         const char *bytes;
         objects[i] = NULL;
-        rc = take_bytes(buffer, &size, &bytes);
+        rc = take_bytes(buffer, &packed.size, &bytes);
         if (rc == OPAL_SUCCESS) {
-            rc = make_byte_object(&objects[i], bytes, size);
+            packed.bytes = (uint8_t *) (uintptr_t) bytes; /* only read */
+            rc = dss_copy_byte_object((void **) &objects[i], &packed, type);
         }
         if (rc != OPAL_SUCCESS) {
             free_byte_objects(objects, i);

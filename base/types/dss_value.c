@@ -244,7 +244,7 @@ int dss_compare_string(const void *value1, const void *value2, opal_data_type_t 
 {
     (void) type;
     int result = strcmp(value1, value2);
-    return order(result < 0, result > 0);
+    return order(result<0, result> 0);
 }
 
 int dss_compare_byte_object(const void *value1, const void *value2, opal_data_type_t type)
