@@ -50,6 +50,7 @@ static pmix_status_t spawn(char **argv, int attributes)
                         argv[2 + i] + (whole ? 4 : 0));
     }
     status = PMIx_Spawn(job, job_count, &app, 1, children);
+    PMIX_INFO_FREE(job, (size_t) attributes + 1);
     PMIX_APP_DESTRUCT(&app);
     return status;
 }
