@@ -587,57 +587,15 @@ static inline bool take(struct rail_link *link, struct rail_module *module,
     return good;
 }
 
-static void parts_end(struct rail_parts *parts)
-{
-    list_remove(&parts->link);
-    free(parts->bytes);
-    free(parts);
-}
-
-/* NULL: none come over the rail. */
-static struct rail_parts *parts_over(const struct rail_link *link,
-                                     const struct mca_btl_base_endpoint_t *endpoint)
-{
-    struct rail_parts *parts;
-    list_for_each (parts, &link->parts, struct rail_parts, link) {
-        if (parts->endpoint == endpoint) {
-            return parts;
-        }
-    }
-    return NULL;
-}
-
-/* In the place of those that came over the rail before. NULL: no memory. */
-static struct rail_parts *parts_begin(struct rail_link *link, struct rail_parts *before,
-                                      const struct mca_btl_base_endpoint_t *endpoint,
-                                      const struct rail_part *part)
-{
-    struct rail_parts *parts = malloc(sizeof(*parts));
-    uint8_t *bytes = malloc(part->whole);
-    if (before) {
-        parts_end(before);
-    }
-    if (!parts || !bytes) {
-        free(parts);
-        free(bytes);
-        return NULL;
-    }
-    *parts = (struct rail_parts){
-        .endpoint = endpoint, .bytes = bytes, .number = part->number, .size = part->whole};
-    list_init(&parts->link);
-    list_append(&link->parts, &parts->link);
-    return parts;
-}
-
 /* Where the rail was lost in between, the frame comes again from its beginning. */
 static bool take_part(struct rail_link *link, struct rail_module *module,
                       struct mca_btl_base_endpoint_t *endpoint, const struct rail_part *part)
 {
-    struct rail_parts *parts = parts_over(link, endpoint);
+    struct rail_parts *parts = rail_parts_over(&link->parts, endpoint);
     if (part->whole > PARTS_MOST) {
         return false;
     }
-    if (part->offset == 0 && !(parts = parts_begin(link, parts, endpoint, part))) {
+    if (part->offset == 0 && !(parts = rail_parts_begin(&link->parts, parts, endpoint, part))) {
         rail_give_up(module, endpoint, rail_no_memory);
         return true;
     }
@@ -652,7 +610,7 @@ static bool take_part(struct rail_link *link, struct rail_module *module,
     }
     list_remove(&parts->link); /* the link may end meanwhile */
     bool good = take(link, module, endpoint, part->number, parts->bytes, part->whole);
-    parts_end(parts);
+    rail_parts_end(parts);
     return good;
 }
 
@@ -752,7 +710,7 @@ static void end(struct rail_link *link)
     link->said = link->next;
     release(link);
     while (!list_empty(&link->parts)) {
-        parts_end(container_of(link->parts.next, struct rail_parts, link));
+        rail_parts_end(container_of(link->parts.next, struct rail_parts, link));
     }
     told(link);
 }

@@ -7,23 +7,17 @@
  * rail is lost, sends to the process fail.
  *
  * What has come is said by each frame that goes the other way; by one of its own after SAY_FRAMES,
- * SAY_BYTES, 64 passes or a millisecond, over the best rail that is connected. KEPT_MOST bytes of copies make messages wait.
+ * SAY_BYTES, 64 passes or a millisecond, over the best rail that is connected. KEPT_MOST bytes of
+ * copies make messages wait.
  *
  * A frame that names memory or wants it is good on the rail that it was made for; on another it is
  * changed first (adapt). One that is too long for a rail goes in parts. */
 #ifndef PTL_RAIL_LINK_H
 #define PTL_RAIL_LINK_H
 
+#include <ptl/rail/parts.h>
 #include <ptl/rail/rail.h>
 #include <ptl/rail/window.h>
-
-/* Of a frame that comes in parts. A rail brings those of one frame at a time. */
-struct rail_parts {
-    struct list link;
-    const struct mca_btl_base_endpoint_t *endpoint; /* over which they come */
-    uint8_t *bytes;                                 /* owned; NULL: none have come */
-    uint32_t number, size, come;
-};
 
 struct rail_link {
     struct list all;         /* in rail.all_links */
