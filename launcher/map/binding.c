@@ -52,10 +52,12 @@ static uint32_t choose(const struct binding *binding, const struct place *place)
     if (best != TOPO_NONE) {
         return best;
     }
-    for (uint32_t i = 0; i < view->levels[binding->level].count; i++) {
-        if (view_meets(view, mapping->map_level, place->object, binding->level, i) &&
-            (best == TOPO_NONE || ranks[i] < ranks[best])) {
-            best = i;
+    for (uint32_t i = 0; i < view->topo->count; i++) {
+        uint32_t inside = view->levels[binding->level].of[i];
+        bool meets = inside != TOPO_NONE && view->levels[mapping->map_level].of[i] == place->object;
+        bool fewer = best == TOPO_NONE || (meets && ranks[inside] < ranks[best]);
+        if (meets && (fewer || (inside < best && ranks[inside] == ranks[best]))) {
+            best = inside;
         }
     }
     return best;

@@ -165,17 +165,6 @@ uint32_t view_container(const struct view *view, unsigned level, uint32_t index,
     return found;
 }
 
-bool view_meets(const struct view *view, unsigned level, uint32_t index, unsigned other_level,
-                uint32_t other)
-{
-    for (uint32_t i = 0; i < view->topo->count; i++) {
-        if (view->levels[level].of[i] == index && view->levels[other_level].of[i] == other) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
     uint32_t first = *(const uint32_t *) a, second = *(const uint32_t *) b;

@@ -27,9 +27,6 @@ void view_fini(struct view *view);
 /* The object of the level outer that all of the object (level, index) lies in; TOPO_NONE: there is
  * none. */
 uint32_t view_container(const struct view *view, unsigned level, uint32_t index, unsigned outer);
-/* Has the object (level, index) a thread in the object (other_level, other)? */
-bool view_meets(const struct view *view, unsigned level, uint32_t index, unsigned other_level,
-                uint32_t other);
 /* The kernel's numbers of the threads in some objects of a level, "0,2-5"; malloc'd, NULL: no
  * memory. chosen: by index. */
 char *view_cpus(const struct view *view, unsigned level, const bool *chosen);
