@@ -268,6 +268,8 @@ await()
         look_at_delay "$pid"
         delay=$((delay_ms - delayed < 3 * limit ? delay_ms - delayed : 3 * limit))
         if [ $(($(now_ms) - begin - delay)) -ge $limit ]; then
+            { where_it_is "$pid"; descendants "$pid" | while read -r one _; do where_it_is "$one"; done; } \
+                >>"$work/err" 2>&1
             kill -KILL "$pid"
             code=late
             break
@@ -278,6 +280,14 @@ await()
     code=${code:-$?}
     wall_ms=$(($(now_ms) - started_ms))
     unset "started[-1]"
+}
+
+# where_it_is PID: what a process that is late does: its state, where the kernel has it, its stacks.
+where_it_is()
+{
+    echo "late: $1 $(tr '\0' ' ' <"/proc/$1/cmdline")($(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat")," \
+        "$(cat "/proc/$1/wchan"))"
+    timeout 20 gdb -p "$1" -batch -ex 'thread apply all bt 12' 2>/dev/null | grep -E '^(#|Thread)'
 }
 
 # A breath between two looks at a condition.
