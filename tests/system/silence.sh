@@ -65,10 +65,12 @@ hanging()
 }
 
 # The same below a shell that could let it go on: where nobody could, Ctrl-Z stops nothing. Sets
-# keelrun_pid. What the shell itself says of its job is not wanted.
+# keelrun_pid. What the shell itself says of its job is not wanted. Without job control it does not
+# see the job stop: with it, and wait -f, bash 5.2 now and then loses a job that ends right after it
+# went on, and waits for ever.
 hanging_in_shell()
 {
-    hanging_by=(setsid bash -c 'exec 3>&2 2>/dev/null; set -m; "$@" 2>&3 3>&- & wait -f $!' sh)
+    hanging_by=(setsid bash -c 'exec 3>&2 2>/dev/null; set -m; "$@" 2>&3 3>&- & set +m; wait $!' sh)
     hanging "$@"
     hanging_by=()
     keelrun_pid=$(child_named "$pid" keelrun)
