@@ -226,7 +226,11 @@ bool hosted_started(struct daemon *daemon, uint32_t id, int line, int errors)
     hosted->line = line;
     loop_io_init(&hosted->line_io, daemon->loop, line, line_ready);
     said_open(&hosted->said, errors);
-    tell(hosted);
+    if (hosted->serves || hosted == daemon->hosts->spare) {
+        tell(hosted);
+    } else { /* one that has ended its job has taken its place meanwhile */
+        close_line(hosted);
+    }
     return true;
 }
 

@@ -141,6 +141,9 @@ tests_unit_launcher_node_orders_test_hosting_LDADD = tests/lib/libunit.la liblau
 tests_unit_launcher_node_orders_test_home_SOURCES = tests/unit/launcher/node/orders/test-home.c
 tests_unit_launcher_node_orders_test_home_LDADD = tests/lib/libunit.la liblauncher.la libwireup.la \
 	libbase.la
+check_PROGRAMS += tests/unit/launcher/node/test-hosted
+tests_unit_launcher_node_test_hosted_SOURCES = tests/unit/launcher/node/test-hosted.c
+tests_unit_launcher_node_test_hosted_LDADD = tests/lib/libunit.la $(launcher_libs)
 check_PROGRAMS += tests/unit/launcher/node/test-spawn-check
 tests_unit_launcher_node_test_spawn_check_SOURCES = tests/unit/launcher/node/test-spawn-check.c
 tests_unit_launcher_node_test_spawn_check_LDADD = tests/lib/libunit.la $(launcher_libs)
