@@ -30,9 +30,8 @@
 #include <wireup/proto.h>
 
 #define INPUT_WAIT_US 30000000u
-#define SPARE_NAME "keel-spare"   /* while it has no job */
-#define SPARE_KIB_MAX (64 * 1024) /* what one had at most that may serve another job */
-#define LAST_REPORT_US 50000u     /* for a report to leave, when a signal ends this process */
+#define SPARE_NAME "keel-spare" /* while it has no job */
+#define LAST_REPORT_US 50000u   /* for a report to leave, when a signal ends this process */
 /* A keelrun that ends has given the reason, and ends its daemons by SIGTERM. A daemon that has lost
  * it waits this long for the signal before it writes a line of its own. */
 #define LAST_ORDER_US 500000u
@@ -52,6 +51,7 @@ struct keeld {
     char **strings;          /* owned: the submitter's environment */
     char **env;              /* owned: the same strings, where setenv may put others */
     bool parent_linked;
+    uint32_t jobs; /* that it has served */
     int exit_code;
 };
 
@@ -551,18 +551,19 @@ static int take_hosting(struct keeld *keeld, opal_buffer_t *buffer, char *reason
     return status;
 }
 
-/* No job has made this process too large to keep. */
-static bool is_small(void)
+static bool may_serve_on(const struct keeld *keeld)
 {
     struct rusage used;
-    return getrusage(RUSAGE_SELF, &used) == 0 && used.ru_maxrss <= SPARE_KIB_MAX;
+    return keeld->exit_code == 0 && !fault_enabled && getrusage(RUSAGE_SELF, &used) == 0 &&
+           hosting_serves_on(keeld->jobs, used.ru_maxrss);
 }
 
 /* Its job has ended. True: nothing of it is left, as if there had been none. */
 static bool renew(struct keeld *keeld)
 {
-    bool orderly = keeld->exit_code == 0 && !fault_enabled && is_small();
     sigset_t set;
+    keeld->jobs++;
+    bool orderly = may_serve_on(keeld);
     if (!close_job(keeld) || !orderly || !shepherd_clear(keeld->shepherd)) {
         return false;
     }
@@ -570,6 +571,7 @@ static bool renew(struct keeld *keeld)
                             .shepherd = keeld->shepherd,
                             .own_env = keeld->own_env,
                             .signals = -1,
+                            .jobs = keeld->jobs,
                             .exit_code = EXIT_RUNTIME};
     param_forget();
     log_set_identity(NULL, NULL);

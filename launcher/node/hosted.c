@@ -24,7 +24,6 @@
 #define END_US 5000000u  /* when their job is over: to end by themselves */
 #define KILL_US 1000000u /* SIGTERM was not enough */
 #define SPARE_US 100000u /* from the last start of one on: the next does not slow that down */
-#define JOBS_MAX 100u    /* that one serves: what it might keep of a job is bounded, too */
 
 /* A daemon of another job, or the spare one. */
 struct hosted {
@@ -32,8 +31,7 @@ struct hosted {
     struct hosts *hosts;
     uint64_t job;
     uint32_t vpid, id;
-    uint32_t jobs; /* that it has served, this one included */
-    int line;      /* owned: to its RANK_SOCKET (hosting.h); -1: it is not started yet, or ends */
+    int line; /* owned: to its RANK_SOCKET (hosting.h); -1: it is not started yet, or ends */
     struct loop_io line_io;
     struct bytes text; /* what it is to be told; empty: nothing, or all is written */
     struct said said;
@@ -162,7 +160,7 @@ static void job_done(struct hosted *hosted)
     struct hosts *hosts = hosted->hosts;
     lines_read(&hosted->said.lines);
     bool silent = !hosted->spoke && hosted->said.lines.used == 0;
-    if (!hosted->serves || hosted->ended || !silent || hosted->jobs >= JOBS_MAX) {
+    if (!hosted->serves || hosted->ended || !silent) {
         close_line(hosted);
         return;
     }
@@ -297,7 +295,6 @@ static int host(struct hosts *hosts, uint64_t job, uint32_t vpid, const opal_buf
     hosts->spare = NULL;
     hosted->job = job;
     hosted->vpid = vpid;
-    hosted->jobs++;
     hosted->serves = true;
     loop_timer_start(&hosts->spare_timer, SPARE_US);
     if (hosted->line >= 0) {

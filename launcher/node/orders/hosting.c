@@ -32,6 +32,11 @@ int hosting_unpack(opal_buffer_t *buffer, struct hosting *hosting)
     return status;
 }
 
+bool hosting_serves_on(uint32_t jobs, long peak_kib)
+{
+    return jobs < HOSTING_JOBS_MAX && peak_kib <= HOSTING_KIB_MAX;
+}
+
 void hosting_fini(struct hosting *hosting)
 {
     if (hosting->text) {

@@ -9,6 +9,9 @@
 
 #define HOSTING_SIZE_MAX (8u << 20) /* of it as bytes: what keelrun may say about its job */
 
+#define HOSTING_JOBS_MAX 100u
+#define HOSTING_KIB_MAX (64L * 1024)
+
 #define HOSTING_HEADER 4 /* bytes before it: its size, little-endian */
 
 struct hosting {
@@ -22,6 +25,9 @@ struct hosting {
 int hosting_pack(opal_buffer_t *buffer, const struct hosting *hosting) KEEL_MUST_CHECK;
 /* All in it is malloc'd. Wants its hosting_fini. */
 int hosting_unpack(opal_buffer_t *buffer, struct hosting *hosting) KEEL_MUST_CHECK;
+/* May a daemon that has served so many jobs, and had so many KiB of memory at most, serve another
+ * one? What it might keep of them is bounded. */
+bool hosting_serves_on(uint32_t jobs, long peak_kib);
 /* Wipes the text: the job's key is in it. */
 void hosting_fini(struct hosting *hosting);
 

@@ -72,4 +72,20 @@ START_TEST(test_every_shorter_one_is_refused)
 }
 END_TEST
 
+START_TEST(test_a_daemon_serves_a_hundred_jobs_at_most)
+{
+    ck_assert(hosting_serves_on(1, 4096));
+    ck_assert(hosting_serves_on(99, 4096));
+    ck_assert(!hosting_serves_on(100, 4096));
+    ck_assert(!hosting_serves_on(UINT32_MAX, 4096));
+}
+END_TEST
+
+START_TEST(test_a_daemon_that_has_grown_above_64_MiB_serves_no_more)
+{
+    ck_assert(hosting_serves_on(1, 65536));
+    ck_assert(!hosting_serves_on(1, 65537));
+}
+END_TEST
+
 UNIT_MAIN("hosting")
