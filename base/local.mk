@@ -47,7 +47,7 @@ libbase_la_SOURCES += base/net/linkwatch.c base/net/linkwatch.h base/net/netif.c
 
 # This machine, its processes and folders.
 libbase_la_SOURCES += base/host/barrier.c base/host/barrier.h base/host/cgroup.c base/host/cgroup.h base/host/corefile.c base/host/corefile.h base/host/hostname.c \
-	base/host/hostname.h base/host/leftovers.c base/host/leftovers.h base/host/paths.c \
+	base/host/hostname.h base/host/isolated.c base/host/isolated.h base/host/leftovers.c base/host/leftovers.h base/host/paths.c \
 	base/host/paths.h base/host/procstat.c base/host/procstat.h base/host/pty.c base/host/pty.h \
 	base/host/session.c base/host/session.h base/host/topo.c base/host/topo.h base/host/topo_module.h \
 	base/host/topo_text.c

@@ -1,10 +1,12 @@
 #include <config.h>
 
 #include <base/host/cgroup.h>
+#include <base/host/isolated.h>
 #include <base/host/paths.h>
 #include <base/host/topo.h>
 #include <base/host/topo_module.h>
 #include <base/text/number.h>
+#include <base/text/reason.h>
 #include <base/text/sysfile.h>
 #include <ctype.h>
 #include <errno.h>
@@ -170,8 +172,39 @@ int topo_read(struct topo *topo, char *reason, size_t reason_size)
     return status;
 }
 
+static int describe(FILE *out, const void *source)
+{
+    struct topo topo = {0};
+    char reason[512];
+    int status = read_topo(&topo, source, reason, sizeof(reason));
+    char *text = status == ORTE_SUCCESS ? topo_print(&topo) : reason;
+    fputs(text ? text : "out of memory", out);
+    return text ? status : ORTE_ERR_OUT_OF_RESOURCE;
+}
+
+/* hwloc crashes on files that no hwloc has written. */
 int topo_describe(struct topo *topo, const char *source, char *reason, size_t reason_size)
 {
+    const struct isolated isolated = {.name = "hwloc",
+                                      .work = describe,
+                                      .arg = source,
+                                      .memory_bytes = 1 << 30,
+                                      .cpu_s = 30,
+                                      .time_s = 60,
+                                      .text_max = 1 << 20}; /* TOPO_CPUS_MAX lines are shorter */
+    char *text, why[512];
     int status = topo_source_check(source, reason, reason_size);
-    return status == ORTE_SUCCESS ? read_topo(topo, source, reason, reason_size) : status;
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    status = isolated_run(&isolated, &text, why, sizeof(why));
+    if (status == ORTE_SUCCESS) {
+        snprintf(why, sizeof(why),
+                 "a node of 1 to %d processors, with different numbers, is needed", TOPO_CPUS_MAX);
+        status = topo_parse(topo, text);
+        free(text);
+    }
+    return status == ORTE_SUCCESS
+               ? status
+               : reason_set(status, reason, reason_size, "'%s': %s", source, why);
 }

@@ -59,7 +59,9 @@ struct topo {
  * error: ORTE_ERR_NOT_AVAILABLE when it is not installed. */
 int topo_read(struct topo *topo, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* One of no machine: hwloc's synthetic description ("package:2 core:4 pu:2"), or an XML file (its
- * name ends with .xml), all of it usable. ORTE_ERR_BAD_PARAM: it describes nothing. */
+ * name ends with .xml), all of it usable. hwloc, which files can crash, reads it in a child
+ * process: this blocks until that has ended, at most a minute. ORTE_ERR_BAD_PARAM: it describes
+ * nothing. */
 int topo_describe(struct topo *topo, const char *source, char *reason,
                   size_t reason_size) KEEL_MUST_CHECK;
 /* What can be said of such a source without hwloc: that it is a regular file of at most 4 MiB, or

@@ -68,7 +68,7 @@ static int load(hwloc_topology_t *topology, const char *source, char *reason, si
         if (!source) {
             return fail(reason, size, "cannot read the topology");
         }
-        snprintf(reason, size, "'%s': %s", source,
+        snprintf(reason, size, "%s",
                  topo_is_file(source) ? "a file that hwloc wrote (lstopo x.xml) is needed"
                                       : "hwloc's description of a node is needed, as in "
                                         "\"package:2 core:4 pu:2\", or a file NAME.xml");

@@ -15,7 +15,7 @@ static inline bool topo_is_file(const char *source)
 
 #define TOPO_MODULE "keel-hwloc.so"
 #define TOPO_MODULE_READ "keel_hwloc_read"
-/* source NULL: as topo_read; else as topo_describe. */
+/* source NULL: as topo_read; else as topo_describe, in the calling process. */
 typedef int topo_module_read_fn(struct topo *topo, const char *source, char *reason,
                                 size_t reason_size);
 KEEL_EXPORT topo_module_read_fn keel_hwloc_read;

@@ -13,11 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Up to max bytes; *used: how many there are. 0, or an error's number: ETIMEDOUT at the deadline,
- * which regular files do not have (0). What poll says of a FIFO that nobody has opened for writing
- * is nothing, and of one whose writers have gone that it can be read; a read says of both that it
- * is at its end. So it comes second. */
-static int read_up_to(int fd, char *text, size_t max, size_t *used, uint64_t deadline_us)
+/* What poll says of a FIFO that nobody has opened for writing is nothing, and of one whose writers
+ * have gone that it can be read; a read says of both that it is at its end. So it comes second. */
+int text_file_fill(int fd, char *text, size_t max, size_t *used, uint64_t deadline_us)
 {
     struct pollfd waits = {.fd = fd, .events = POLLIN};
     while (*used < max) {
@@ -51,7 +49,7 @@ static int read_open(char **text, size_t *size, int fd, size_t max, unsigned (*l
         return reason_set(ORTE_ERR_OUT_OF_RESOURCE, why, why_size, "out of memory");
     }
     uint64_t deadline_us = limit ? clock_us() + (uint64_t) limit * 1000u : 0;
-    int error = read_up_to(fd, bytes, max + 1, &used, deadline_us);
+    int error = text_file_fill(fd, bytes, max + 1, &used, deadline_us);
     if (error == ETIMEDOUT) {
         snprintf(why, why_size, "%s within %g s",
                  used ? "it has not ended" : "nobody has written anything to it", limit / 1000.0);

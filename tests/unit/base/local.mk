@@ -92,13 +92,16 @@ tests_unit_base_net_test_pairing_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_net_test_sock_SOURCES = tests/unit/base/net/test-sock.c
 tests_unit_base_net_test_sock_LDADD = tests/lib/libunit.la libbase.la
 
-check_PROGRAMS += tests/unit/base/host/test-corefile tests/unit/base/host/test-hostname tests/unit/base/host/test-leftovers \
+check_PROGRAMS += tests/unit/base/host/test-corefile tests/unit/base/host/test-hostname \
+	tests/unit/base/host/test-isolated tests/unit/base/host/test-leftovers \
 	tests/unit/base/host/test-paths tests/unit/base/host/test-procstat tests/unit/base/host/test-pty \
 	tests/unit/base/host/test-session tests/unit/base/host/test-topo
 tests_unit_base_host_test_corefile_SOURCES = tests/unit/base/host/test-corefile.c
 tests_unit_base_host_test_corefile_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_host_test_hostname_SOURCES = tests/unit/base/host/test-hostname.c
 tests_unit_base_host_test_hostname_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_host_test_isolated_SOURCES = tests/unit/base/host/test-isolated.c
+tests_unit_base_host_test_isolated_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_host_test_leftovers_SOURCES = tests/unit/base/host/test-leftovers.c
 tests_unit_base_host_test_leftovers_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_host_test_procstat_SOURCES = tests/unit/base/host/test-procstat.c

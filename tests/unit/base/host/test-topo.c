@@ -353,6 +353,41 @@ START_TEST(described_topologies)
 }
 END_TEST
 
+/* A level that hwloc does not know, behind which it looks for what is not there. */
+static const char crashing[] =
+    "<?xml version=\"1.0\"?>\n"
+    "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" cpuset=\"0x1\" "
+    "complete_cpuset=\"0x1\" allowed_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\" "
+    "allowed_nodeset=\"0x1\"><object type=\"NUMANod\" cpuset=\"0x1\" "
+    "nodeset=\"0x1\"/></object></topology>\n";
+
+static void assert_refused(const char *content, const char *why)
+{
+    char path[] = "/tmp/keel-topology-XXXXXX.xml", reason[512] = "";
+    int fd = mkstemps(path, 4);
+    struct topo topo;
+    ck_assert_int_eq(write(fd, content, strlen(content)), (ssize_t) strlen(content));
+    close(fd);
+    int status = topo_describe(&topo, path, reason, sizeof(reason));
+    unlink(path);
+    ck_assert_int_eq(status, ORTE_ERR_BAD_PARAM);
+    ck_assert_msg(strncmp(reason + 1, path, strlen(path)) == 0 && strstr(reason, why), "%s",
+                  reason);
+}
+
+START_TEST(a_damaged_file_is_refused)
+{
+    char *module = paths_module("keel-hwloc.so");
+    if (!module) {
+        return;
+    }
+    free(module);
+    assert_refused(crashing, "': ");
+    assert_refused("", "lstopo x.xml");
+    assert_refused("<?xml version=\"1.0\"?>\n<topology/>", "lstopo x.xml");
+}
+END_TEST
+
 START_TEST(lists_are_read)
 {
     bool flags[8] = {false};
