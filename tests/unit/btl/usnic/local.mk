@@ -31,12 +31,11 @@ check_PROGRAMS += tests/unit/btl/usnic/test-rate
 tests_unit_btl_usnic_test_rate_SOURCES = tests/unit/btl/usnic/test-rate.c $(usnic_sim)
 tests_unit_btl_usnic_test_rate_LDFLAGS = $(AM_LDFLAGS) $(usnic_sabotaged)
 tests_unit_btl_usnic_test_rate_LDADD = tests/lib/libsim.la tests/lib/libunit.la libbtl.la libbase.la
-check_PROGRAMS += tests/unit/btl/usnic/test-many
-tests_unit_btl_usnic_test_many_SOURCES = tests/unit/btl/usnic/test-many.c
-tests_unit_btl_usnic_test_many_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 # The module.
 if HAVE_FABRIC
-check_PROGRAMS += tests/unit/btl/usnic/test-module tests/unit/btl/usnic/test-port
+check_PROGRAMS += tests/unit/btl/usnic/test-module tests/unit/btl/usnic/test-port tests/unit/btl/usnic/test-many
+tests_unit_btl_usnic_test_many_SOURCES = tests/unit/btl/usnic/test-many.c
+tests_unit_btl_usnic_test_many_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_module_SOURCES = tests/unit/btl/usnic/test-module.c
 tests_unit_btl_usnic_test_module_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_port_SOURCES = tests/unit/btl/usnic/test-port.c

@@ -1,5 +1,5 @@
-/* Ten thousand peers of one engine: what a session costs that was used and is idle. */
-#include <btl/usnic/engine/engine.h>
+/* Ten thousand peers of one engine: what each costs whose session was used and is idle. */
+#include <btl/usnic/usnic_peer.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct packet {
 
 static struct side {
     struct usnic_engine engine;
-    struct usnic_flow *flows[PEERS];
+    usnic_endpoint *peers;
     struct usnic_message messages[PEERS];
     struct list wire; /* packets for this side */
     uint64_t received, packed;
@@ -104,11 +104,11 @@ static void begin(struct side *side)
 
 static void open_all(struct side *side)
 {
+    side->peers = calloc(PEERS, sizeof(*side->peers));
+    ck_assert_ptr_nonnull(side->peers);
     for (uint32_t i = 0; i < PEERS; i++) {
         const struct usnic_flow_params params = {.index = i, .mtu = 1472};
-        side->flows[i] = malloc(sizeof(struct usnic_flow));
-        ck_assert_ptr_nonnull(side->flows[i]);
-        usnic_flow_open(&side->engine, side->flows[i], &params, now_us);
+        usnic_flow_open(&side->engine, &side->peers[i].flow, &params, now_us);
     }
 }
 
@@ -118,7 +118,7 @@ static void pass(struct side *side)
         struct packet *packet = container_of(link, struct packet, link);
         struct usnic_header header;
         ck_assert(usnic_header_decode(&header, packet->data, packet->packet.size));
-        if (!usnic_flow_received(&side->engine, side->flows[header.index], &packet->packet,
+        if (!usnic_flow_received(&side->engine, &side->peers[header.index].flow, &packet->packet,
                                  now_us)) {
             free(packet);
         }
@@ -134,7 +134,7 @@ static void round_of(struct side *side)
     for (int i = 0; i < PEERS; i++) {
         struct usnic_message *message = &side->messages[i];
         *message = (struct usnic_message){.segments = &segment, .count = 1, .total = SIZE};
-        int status = usnic_flow_send(&side->engine, side->flows[i], message, now_us);
+        int status = usnic_flow_send(&side->engine, &side->peers[i].flow, message, now_us);
         ck_assert(status == 1 || status == OPAL_SUCCESS);
         taken += status == OPAL_SUCCESS;
         if (i % 16 == 0) {
@@ -170,11 +170,11 @@ static void rest(void)
 
 static size_t cost_of(const struct usnic_flow *flow)
 {
-    return sizeof(*flow) + flow->window.slots * sizeof(*flow->window.ring) +
+    return sizeof(usnic_endpoint) + flow->window.slots * sizeof(*flow->window.ring) +
            (flow->assembly.data ? flow->assembly.total : 0);
 }
 
-START_TEST(an_idle_session_costs_little)
+START_TEST(an_idle_peer_costs_little)
 {
     size_t most = 0;
 
@@ -189,20 +189,20 @@ START_TEST(an_idle_session_costs_little)
     rest();
     long resident = (unit_resident_bytes() - before) / (2 * PEERS);
     for (int i = 0; i < 2 * PEERS; i++) {
-        const struct usnic_flow *flow = sides[i % 2].flows[i / 2];
+        const struct usnic_flow *flow = &sides[i % 2].peers[i / 2].flow;
         ck_assert(usnic_flow_is_flushed(flow));
         most = cost_of(flow) > most ? cost_of(flow) : most;
     }
-    printf("# an idle session: %zu bytes; resident %ld\n", most, resident);
+    printf("# an idle peer: %zu bytes; resident %ld\n", most, resident);
     ck_assert_uint_le(most, IDLE_MOST);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     ck_assert_int_le(resident, IDLE_MOST);
 #endif
     for (int i = 0; i < 2 * PEERS; i++) {
-        usnic_flow_close(&sides[i % 2].engine, sides[i % 2].flows[i / 2]);
-        free(sides[i % 2].flows[i / 2]);
+        usnic_flow_close(&sides[i % 2].engine, &sides[i % 2].peers[i / 2].flow);
     }
     for (int i = 0; i < 2; i++) {
+        free(sides[i].peers);
         ck_assert_uint_eq(sides[i].engine.unused_count, SEGMENTS);
         free(sides[i].engine.config.memory);
         usnic_engine_fini(&sides[i].engine);
