@@ -205,6 +205,13 @@ int btl_sendi_by_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endp
                          opal_convertor_t *convertor, void *header, size_t header_size,
                          size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
                          mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
+/* send and sendi, by channel_send and channel_sendi of the component's struct btl_ext_ops. */
+int btl_send_by_channel(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
+int btl_sendi_by_channel(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                         mca_btl_base_descriptor_t **descriptor);
 /* Put, get and the atomics, by the functions in the module's struct btl_component. */
 int btl_put(struct mca_btl_base_module_t *, struct mca_btl_base_endpoint_t *, void *, uint64_t,
             struct mca_btl_base_registration_handle_t *,

@@ -168,6 +168,24 @@ int btl_sendi_by_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endp
                  channel, tag, descriptor);
 }
 
+/* ---- sends of modules that have channels ---- */
+
+int btl_send_by_channel(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
+{
+    return btl_component_of(module)->ext->channel_send(module, endpoint, descriptor, 0, tag);
+}
+
+int btl_sendi_by_channel(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                         opal_convertor_t *convertor, void *header, size_t header_size,
+                         size_t payload_size, uint8_t order, uint32_t flags, mca_btl_base_tag_t tag,
+                         mca_btl_base_descriptor_t **descriptor)
+{
+    return btl_component_of(module)->ext->channel_sendi(module, endpoint, convertor, header,
+                                                        header_size, payload_size, order, flags, 0,
+                                                        tag, descriptor);
+}
+
 /* ---- put, get and atomics: the arguments become a struct btl_call ---- */
 
 static int make_atomic(mca_btl_base_module_t *module, const struct btl_call *call)

@@ -242,12 +242,6 @@ int ofi_channel_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
     return status == OPAL_SUCCESS ? sent(ofi, endpoint, descriptor) : status;
 }
 
-int ofi_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
-             mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
-{
-    return ofi_channel_send(btl, endpoint, descriptor, 0, tag);
-}
-
 int ofi_channel_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
                       opal_convertor_t *convertor, void *header, size_t header_size,
                       size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
@@ -285,14 +279,6 @@ int ofi_channel_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
                 : NULL;
     }
     return status;
-}
-
-int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor_t *convertor,
-              void *header, size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
-              mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
-{
-    return ofi_channel_sendi(btl, endpoint, convertor, header, header_size, payload_size, order,
-                             flags, 0, tag, descriptor);
 }
 
 /* ---- control ---- */

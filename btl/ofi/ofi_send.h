@@ -4,11 +4,6 @@
 
 #include <btl/ofi/ofi_peer.h>
 
-int ofi_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
-             mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
-int ofi_sendi(mca_btl_base_module_t *btl, ofi_endpoint *endpoint, opal_convertor_t *convertor,
-              void *header, size_t header_size, size_t payload_size, uint8_t order, uint32_t flags,
-              mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
 int ofi_channel_send(mca_btl_base_module_t *btl, ofi_endpoint *endpoint,
                      mca_btl_base_descriptor_t *descriptor, uint8_t channel,
                      mca_btl_base_tag_t tag);

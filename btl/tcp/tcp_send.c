@@ -147,12 +147,6 @@ int tcp_channel_send(mca_btl_base_module_t *btl, tcp_endpoint *ep,
     return status;
 }
 
-int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
-             mca_btl_base_tag_t tag)
-{
-    return tcp_channel_send(btl, ep, descriptor, 0, tag);
-}
-
 static void message_complete(tcp_endpoint *ep, struct tcp_item *item, int status)
 {
     mca_btl_base_descriptor_t *descriptor = item->descriptor;

@@ -39,9 +39,7 @@ void tcp_item_set_data(struct tcp_item *item, void *data, size_t size);
 /* An item is written: keeps the books; a message waits in done for tcp_send_complete. */
 void tcp_item_written(tcp_endpoint *ep, struct tcp_item *item);
 
-/* The module's send. */
-int tcp_send(mca_btl_base_module_t *btl, tcp_endpoint *ep, mca_btl_base_descriptor_t *descriptor,
-             mca_btl_base_tag_t tag);
+/* As in struct btl_ext_ops. */
 int tcp_channel_send(mca_btl_base_module_t *btl, tcp_endpoint *ep,
                      mca_btl_base_descriptor_t *descriptor, uint8_t channel,
                      mca_btl_base_tag_t tag);

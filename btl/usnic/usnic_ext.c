@@ -9,7 +9,7 @@ static bool rdma_open(mca_btl_base_module_t *btl, usnic_endpoint *endpoint)
                     : rdma_am_open(usnic_of(btl)->am);
 }
 
-/* As usnic_send has it: one message is taken however long it is. */
+/* As usnic_channel_send has it: one message is taken however long it is. */
 static bool queue_is_full(const struct usnic_module *usnic, const usnic_endpoint *peer)
 {
     return peer->queued_bytes > 0 &&

@@ -187,12 +187,6 @@ int usnic_channel_send(mca_btl_base_module_t *btl, usnic_endpoint *peer,
     return message_send(usnic, peer, descriptor, channel, tag, total);
 }
 
-int usnic_send(mca_btl_base_module_t *btl, usnic_endpoint *endpoint,
-               mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
-{
-    return usnic_channel_send(btl, endpoint, descriptor, 0, tag);
-}
-
 int usnic_send_bye(usnic_endpoint *peer)
 {
     return short_send(peer->usnic, peer, NULL, 0, 0, USNIC_CHANNEL_BYE, 0, 0);
@@ -229,12 +223,4 @@ int usnic_channel_sendi(mca_btl_base_module_t *btl, usnic_endpoint *peer,
                 : NULL;
     }
     return status;
-}
-
-int usnic_sendi(mca_btl_base_module_t *btl, usnic_endpoint *endpoint, opal_convertor_t *convertor,
-                void *header, size_t header_size, size_t payload_size, uint8_t order,
-                uint32_t flags, mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
-{
-    return usnic_channel_sendi(btl, endpoint, convertor, header, header_size, payload_size, order,
-                               flags, 0, tag, descriptor);
 }

@@ -4,11 +4,6 @@
 
 #include <btl/usnic/usnic_peer.h>
 
-int usnic_send(mca_btl_base_module_t *btl, usnic_endpoint *endpoint,
-               mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
-int usnic_sendi(mca_btl_base_module_t *btl, usnic_endpoint *endpoint, opal_convertor_t *convertor,
-                void *header, size_t header_size, size_t payload_size, uint8_t order,
-                uint32_t flags, mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
 int usnic_channel_send(mca_btl_base_module_t *btl, usnic_endpoint *endpoint,
                        mca_btl_base_descriptor_t *descriptor, uint8_t channel,
                        mca_btl_base_tag_t tag);

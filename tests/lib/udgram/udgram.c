@@ -130,12 +130,6 @@ static int channel_send(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
     return desc_later_end(btl, &udgram->descs, endpoint, desc_of(descriptor), later, status);
 }
 
-static int module_send(mca_btl_base_module_t *btl, udgram_endpoint *endpoint,
-                       mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag)
-{
-    return channel_send(btl, endpoint, descriptor, 0, tag);
-}
-
 /* ---- progress ---- */
 
 /* A frame of a peer, which a callback may end. */
@@ -353,7 +347,7 @@ static const mca_btl_base_module_t module_template = {
     .btl_finalize = finalize,
     .btl_alloc = btl_alloc,
     .btl_prepare_src = btl_prepare_src,
-    .btl_send = module_send,
+    .btl_send = btl_send_by_channel,
     .btl_sendi = btl_sendi_by_send,
     .btl_register_mem = btl_register_mem,
     .btl_deregister_mem = btl_deregister_mem,

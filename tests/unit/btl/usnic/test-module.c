@@ -166,8 +166,8 @@ UNIT_LOOP(a_peer_that_leaves_fails_if_something_waits, 0, 2)
     usnic_endpoint *peer = peer_up(usnic);
     uint64_t word = 0;
 
-    ck_assert_int_eq(usnic_sendi(&usnic->super, peer, NULL, &word, sizeof(word), 0,
-                                 MCA_BTL_NO_ORDER, 0, 1, NULL),
+    ck_assert_int_eq(usnic->super.btl_sendi(&usnic->super, peer, NULL, &word, sizeof(word), 0,
+                                            MCA_BTL_NO_ORDER, 0, 1, NULL),
                      OPAL_SUCCESS);
     ck_assert(!usnic_flow_is_flushed(&peer->flow));
     if (_i) {
