@@ -40,9 +40,9 @@ static struct {
     .eager_limit = PARAM_LIKE("btl_usnic_eager_limit", "8k", &btl_common.eager_limit, NULL),
     .max_send_size = PARAM_LIKE("btl_usnic_max_send_size", "64k", &btl_common.max_send_size,
                                 "Largest message of btl_send; the same in all processes."),
-    .pack_after = PARAM_INT("btl_usnic_pack_after", "0", 0, 4096, "packets",
-                            "So many packets in flight to a peer let small messages wait for each "
-                            "other, to share a packet; 0: each goes at once."),
+    .pack_after = PARAM_INT("btl_usnic_pack_after", "32", 0, 4096, "packets",
+                            "So many packets sent to a peer since the last progress let small "
+                            "messages share one until the next; 0: each goes at once."),
     .tx_queue_size =
         PARAM_SIZE("btl_usnic_tx_queue_size", "4m", 1 << 10, INT64_C(1) << 40,
                    "Messages queued for one peer; a send beyond it is refused for the moment."),

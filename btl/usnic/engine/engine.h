@@ -53,7 +53,8 @@ struct usnic_engine_config {
     size_t full_charge;  /* the others this */
     size_t receive_buffers; /* of a socket of the port; early packets take up to half of them */
     size_t max_message;
-    size_t pack_after; /* so many packets in flight let small messages share one; 0: none waits */
+    size_t pack_after; /* so many packets to a peer since the last progress let small messages share
+                        * one until the next; 0: none waits */
     uint64_t ack_delay_us;
     uint64_t peer_timeout_us;
 };
@@ -84,9 +85,10 @@ struct usnic_engine {
     size_t unused_count;
     struct list resending, ready, acks, active; /* of flows */
     size_t active_count;
-    size_t flows;   /* that are open */
-    size_t flights; /* packets that are not acknowledged, of all flows */
-    size_t kept;    /* early packets */
+    size_t flows;    /* that are open */
+    size_t flights;  /* packets that are not acknowledged, of all flows */
+    size_t kept;     /* early packets */
+    uint32_t passes; /* calls of progress */
     bool full[USNIC_CHANNELS];
     uint64_t now_us, swept_us, awake_us;
     uint64_t looked_us, waited_us; /* the last look at the wire; how long after the one before */

@@ -284,13 +284,19 @@ static bool is_held(struct usnic_engine *engine, struct usnic_flow *flow)
     return true;
 }
 
-/* More messages may come into the packet until an acknowledgement does. */
+/* More messages may come into the packet until progress is called. */
 static bool may_wait(const struct usnic_engine *engine, const struct usnic_flow *flow)
 {
     size_t most = engine->config.pack_after;
 
-    return most > 0 && flow->window.in_flight >= most && list_empty(&flow->queue) &&
-           flow->open->length < capacity_of(flow) / 2 && !flow->urgent;
+    return most > 0 && flow->burst_pass == engine->passes && flow->burst >= most &&
+           list_empty(&flow->queue) && flow->open->length < capacity_of(flow) / 2 && !flow->urgent;
+}
+
+static void count_burst(const struct usnic_engine *engine, struct usnic_flow *flow)
+{
+    flow->burst = flow->burst_pass == engine->passes ? flow->burst + 1 : 1;
+    flow->burst_pass = engine->passes;
 }
 
 static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
@@ -300,6 +306,7 @@ static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
     segment->charge = (uint16_t) usnic_charge(engine, usnic_segment_least(segment));
     flow->open = NULL;
     flow->urgent = false;
+    count_burst(engine, flow);
     if (usnic_window_empty(&flow->window)) {
         flow->clock.progress_us = flow->clock.since_us = engine->now_us;
     }
@@ -334,6 +341,7 @@ static bool pump_one(struct usnic_engine *engine, struct usnic_flow *flow, bool 
         return false;
     }
     if (may_wait(engine, flow)) {
+        usnic_list_in(&engine->ready, &flow->ready);
         return false;
     }
     bool sent = send_open(engine, flow);

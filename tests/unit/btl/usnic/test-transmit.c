@@ -45,24 +45,18 @@ static void begin(size_t priority_bytes)
     usnic_flow_open(&engine, &flow, &params, now_us);
 }
 
-/* The peer has received so many packets, and has room for so many. */
-static void acknowledge(uint32_t received, unsigned count)
+/* The peer has room for so many packets. */
+static void grant(unsigned count)
 {
     uint8_t ack[USNIC_HEADER_BYTES] = {0};
     struct usnic_packet packet = {.data = ack, .size = sizeof(ack)};
     const struct usnic_header header = {.kind = USNIC_ACK,
                                         .token = 5,
-                                        .ack = received,
                                         .credit = (uint16_t) (count * 832 / USNIC_CREDIT_BYTES),
                                         .delay = USNIC_NO_ECHO};
 
     usnic_header_encode(ack, &header);
     ck_assert(!usnic_flow_received(&engine, &flow, &packet, now_us));
-}
-
-static void grant(unsigned count)
-{
-    acknowledge(0, count);
 }
 
 static void end(void)
@@ -141,24 +135,52 @@ START_TEST(small_messages_that_wait_share_a_packet)
 }
 END_TEST
 
-/* An acknowledgement lets those go that wait for others, and one that is urgent takes them along.
- */
-START_TEST(small_messages_wait_for_others_if_they_are_to)
+static void send_some(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        send(8);
+    }
+}
+
+/* The first ones go at once; those behind them share a packet until progress, though nothing is
+ * acknowledged. */
+START_TEST(small_messages_of_a_burst_share_a_packet_until_progress)
 {
     begin(PRIORITY_BYTES);
     engine.config.pack_after = 8;
     grant(64);
-    for (unsigned i = 0; i < 8 + 20; i++) {
-        send(8);
-    }
+    send_some(8 + 20);
     ck_assert_uint_eq(packets[USNIC_PRIORITY], 8);
-    acknowledge(1, 64);
+    ck_assert_uint_eq(usnic_engine_due(&engine), now_us);
+    usnic_engine_progress(&engine, now_us);
     ck_assert_uint_eq(packets[USNIC_PRIORITY], 9);
     ck_assert_ptr_null(flow.open);
-    send(8);
-    ck_assert_uint_eq(packets[USNIC_PRIORITY], 9);
-    send_flagged(8, true);
+    send(8); /* the first of another burst */
     ck_assert_uint_eq(packets[USNIC_PRIORITY], 10);
+    end();
+}
+END_TEST
+
+START_TEST(a_packet_that_is_half_full_does_not_wait)
+{
+    begin(PRIORITY_BYTES);
+    engine.config.pack_after = 8;
+    grant(64);
+    send_some(8 + 736 / usnic_record_bytes(USNIC_RECORD_BYTES, 8) + 1);
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 9);
+    end();
+}
+END_TEST
+
+START_TEST(an_urgent_message_takes_along_those_that_wait)
+{
+    begin(PRIORITY_BYTES);
+    engine.config.pack_after = 8;
+    grant(64);
+    send_some(8 + 20);
+    send_flagged(8, true);
+    ck_assert_uint_eq(packets[USNIC_PRIORITY], 9);
+    ck_assert_ptr_null(flow.open);
     end();
 }
 END_TEST
