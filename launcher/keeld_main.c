@@ -27,6 +27,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wireup/frame.h>
 #include <wireup/proto.h>
 
 #define INPUT_WAIT_US 30000000u
@@ -497,7 +498,7 @@ static int read_text(opal_buffer_t *buffer, size_t size)
 /* NULL: there is no standing daemon any more, and no job. */
 static int read_hosting(opal_buffer_t **out)
 {
-    uint8_t header[HOSTING_HEADER];
+    uint8_t header[FRAME_HEADER];
     size_t got;
     opal_buffer_t *buffer = NULL;
     int status = read_socket(header, sizeof(header), &got);

@@ -4,7 +4,6 @@
 
 #include <base/data/bytes.h>
 #include <base/data/crypto.h>
-#include <base/data/le.h>
 #include <base/net/sock.h>
 #include <errno.h>
 #include <launcher/agent/agent.h>
@@ -17,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wireup/frame.h>
 #include <wireup/proto.h>
 
 /* Ids of the shepherd above those of agents, for there are no more daemons than that. */
@@ -282,16 +282,11 @@ static int open_hosts(struct daemon *daemon)
 /* The spare daemon, or a new one, is of this job from now on. */
 static int host(struct hosts *hosts, uint64_t job, uint32_t vpid, const opal_buffer_t *text)
 {
-    uint8_t header[HOSTING_HEADER];
-    size_t size = proto_left(text);
     start_spare(hosts);
     struct hosted *hosted = hosts->spare;
-    if (!hosted || !bytes_reserve(&hosted->text, sizeof(header) + size)) {
+    if (!hosted || frame_put(&hosted->text, text, HOSTING_SIZE_MAX) != ORTE_SUCCESS) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    put_le32(header, (uint32_t) size);
-    (void) !bytes_append(&hosted->text, header, sizeof(header));
-    (void) !bytes_append(&hosted->text, text->unpack_ptr, size);
     hosts->spare = NULL;
     hosted->job = job;
     hosted->vpid = vpid;

@@ -2,71 +2,15 @@
 
 #include <launcher/standing/talk.h>
 
-#include <base/data/le.h>
 #include <base/net/sock.h>
 #include <base/settings/log.h>
 #include <base/text/await.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
+#include <wireup/frame.h>
 #include <wireup/proto.h>
 
-#define HEADER_BYTES 4u
 #define READ_BYTES (64u << 10)
-
-/* --- frames --- */
-
-int talk_next(struct bytes *in, opal_buffer_t **buffer)
-{
-    size_t waiting = bytes_waiting(in);
-    *buffer = NULL;
-    if (waiting < HEADER_BYTES) {
-        return ORTE_SUCCESS;
-    }
-    uint32_t size = get_le32((const uint8_t *) in->data + in->head);
-    if (size == 0 || size > TALK_FRAME_MAX) {
-        return ORTE_ERR_UNPACK_FAILURE;
-    }
-    if (waiting - HEADER_BYTES < size) {
-        return ORTE_SUCCESS;
-    }
-    void *copy = malloc(size);
-    opal_buffer_t *made = copy ? OBJ_NEW(opal_buffer_t) : NULL;
-    if (!made) {
-        free(copy);
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    memcpy(copy, in->data + in->head + HEADER_BYTES, size);
-    if (opal_dss.load(made, copy, (int32_t) size) != OPAL_SUCCESS) {
-        free(copy);
-        OBJ_RELEASE(made);
-        return ORTE_ERR_UNPACK_FAILURE;
-    }
-    bytes_consume(in, HEADER_BYTES + size);
-    *buffer = made;
-    return ORTE_SUCCESS;
-}
-
-int talk_put(struct bytes *out, opal_buffer_t *buffer)
-{
-    uint8_t header[HEADER_BYTES];
-    void *data = NULL;
-    int32_t size = 0;
-    int status = opal_dss.unload(buffer, &data, &size);
-    if (status == OPAL_SUCCESS && (size <= 0 || (uint32_t) size > TALK_FRAME_MAX ||
-                                   bytes_waiting(out) + (size_t) size > TALK_WAITING_MAX)) {
-        status = ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    if (status == OPAL_SUCCESS) {
-        put_le32(header, (uint32_t) size);
-        bool room = bytes_reserve(out, HEADER_BYTES + (size_t) size) &&
-                    bytes_append(out, header, HEADER_BYTES) &&
-                    bytes_append(out, data, (size_t) size);
-        status = room ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    free(data);
-    return status;
-}
 
 /* --- the socket --- */
 
@@ -108,7 +52,9 @@ static void watch(struct talk *talk)
 
 bool talk_send(struct talk *talk, opal_buffer_t *buffer)
 {
-    bool sent = buffer && talk->fd >= 0 && talk_put(&talk->out, buffer) == ORTE_SUCCESS;
+    bool sent = buffer && talk->fd >= 0 &&
+                bytes_waiting(&talk->out) + buffer->bytes_used <= TALK_WAITING_MAX &&
+                frame_put(&talk->out, buffer, TALK_FRAME_MAX) == ORTE_SUCCESS;
     if (buffer) {
         OBJ_RELEASE(buffer);
     }
@@ -139,12 +85,12 @@ static int hear(struct talk *talk, opal_buffer_t *buffer)
 static int hear_all(struct talk *talk)
 {
     opal_buffer_t *buffer;
-    int status = talk_next(&talk->in, &buffer);
+    int status = frame_next(&talk->in, TALK_FRAME_MAX, &buffer);
     while (status == ORTE_SUCCESS && buffer) {
         status = hear(talk, buffer);
         OBJ_RELEASE(buffer);
         if (status == ORTE_SUCCESS) {
-            status = talk_next(&talk->in, &buffer);
+            status = frame_next(&talk->in, TALK_FRAME_MAX, &buffer);
         }
     }
     return status;
@@ -178,7 +124,7 @@ void talk_serve(struct talk *talk, struct loop *loop, const struct talk_ops *ops
 int talk_wait(struct talk *talk, uint64_t until_us, opal_buffer_t **buffer)
 {
     for (;;) {
-        int status = talk_next(&talk->in, buffer);
+        int status = frame_next(&talk->in, TALK_FRAME_MAX, buffer);
         if (status != ORTE_SUCCESS || *buffer) {
             return status;
         }

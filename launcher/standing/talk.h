@@ -1,8 +1,8 @@
 /* What keelrun and a standing DVM say to each other: messages in frames, over a unix socket of
  * which the kernel says that both ends are of one user.
  *
- * The first byte of each message says what it is, the letters what follows (wireup/proto.h). A
- * frame is the size of a message, 4 bytes, little-endian, and the message. */
+ * The first byte of each message says what it is, the letters what follows (wireup/proto.h); the
+ * frames are those of wireup/frame.h. */
 #ifndef LAUNCHER_STANDING_TALK_H
 #define LAUNCHER_STANDING_TALK_H
 
@@ -66,11 +66,5 @@ bool talk_send(struct talk *talk, opal_buffer_t *buffer);
  * the process do so meanwhile, even where they are blocked (base/text/await.h). ORTE_ERR_TIMEOUT,
  * ORTE_ERR_COMM_FAILURE: the other end is gone; ORTE_ERR_UNPACK_FAILURE: it makes no sense. */
 int talk_wait(struct talk *talk, uint64_t until_us, opal_buffer_t **buffer) KEEL_MUST_CHECK;
-
-/* Pure. Takes the next message out of what has come; *buffer NULL: it is not whole yet.
- * ORTE_ERR_UNPACK_FAILURE: it is empty, or too large. */
-int talk_next(struct bytes *in, opal_buffer_t **buffer) KEEL_MUST_CHECK;
-/* Puts a message behind what waits. ORTE_ERR_OUT_OF_RESOURCE: too much waits, or no memory. */
-int talk_put(struct bytes *out, opal_buffer_t *buffer) KEEL_MUST_CHECK;
 
 #endif

@@ -1,18 +1,15 @@
 /* What a standing daemon tells a daemon in reserve, on a socket that this has as RANK_SOCKET: whose
- * job it is to serve, and the text of home.h. When it has nothing of the job any more, and may
- * serve the next one, it answers with a byte. */
+ * job it is to serve, and the text of home.h, in a frame (wireup/frame.h). When it has nothing of
+ * the job any more, and may serve the next one, it answers with a byte. */
 #ifndef LAUNCHER_NODE_ORDERS_HOSTING_H
 #define LAUNCHER_NODE_ORDERS_HOSTING_H
 
 #include <keel/buffer.h>
 #include <keel/types.h>
 
-#define HOSTING_SIZE_MAX (8u << 20) /* of it as bytes: what keelrun may say about its job */
-
+#define HOSTING_SIZE_MAX (8u << 20) /* bytes of it: what keelrun may say about its job */
 #define HOSTING_JOBS_MAX 100u
 #define HOSTING_KIB_MAX (64L * 1024)
-
-#define HOSTING_HEADER 4 /* bytes before it: its size, little-endian */
 
 struct hosting {
     uint32_t mask; /* the submitter's umask */
