@@ -236,8 +236,9 @@ int proto_unpack_u32s(opal_buffer_t *buffer, uint32_t count, uint32_t **numbers)
 
 int proto_pack_strings(opal_buffer_t *buffer, char *const *strings)
 {
-    uint32_t count = (uint32_t) strings_count(strings);
-    int status = proto_pack(buffer, "u", count);
+    size_t count = strings_count(strings);
+    int status =
+        count <= STRINGS_MAX ? proto_pack(buffer, "u", (uint32_t) count) : ORTE_ERR_BAD_PARAM;
     if (status == OPAL_SUCCESS && count > 0) {
         status = opal_dss.pack(buffer, strings, (int32_t) count, OPAL_STRING);
     }

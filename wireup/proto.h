@@ -65,7 +65,8 @@ int proto_unpack(opal_buffer_t *buffer, const char *format, ...) KEEL_MUST_CHECK
 /* An array of exactly count numbers, malloc'd; no more than the bytes that are left is allocated.
  */
 int proto_unpack_u32s(opal_buffer_t *buffer, uint32_t count, uint32_t **numbers) KEEL_MUST_CHECK;
-/* A NULL-ended array of strings, as base/data/strings.h has them; what is unpacked is malloc'd. */
+/* A NULL-ended array of strings, as base/data/strings.h has them; what is unpacked is malloc'd.
+ * ORTE_ERR_BAD_PARAM: there are more than a million. */
 int proto_pack_strings(opal_buffer_t *buffer, char *const *strings) KEEL_MUST_CHECK;
 int proto_unpack_strings(opal_buffer_t *buffer, char ***strings) KEEL_MUST_CHECK;
 /* The bytes not yet read. */

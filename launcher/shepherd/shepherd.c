@@ -1,6 +1,7 @@
 #include <config.h>
 
 #include <base/data/clock.h>
+#include <base/data/strings.h>
 #include <base/host/procstat.h>
 #include <base/host/session.h>
 #include <base/net/sock.h>
@@ -22,6 +23,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wireup/frame.h>
+#include <wireup/proto.h>
 
 enum {
     EVENTS_A_READ = 64,
@@ -53,10 +56,9 @@ struct shepherd {
     struct bytes out; /* commands that wait */
     struct bytes in;  /* events, the last perhaps in part */
     struct list groups;
-    struct group *current; /* owned: whose descriptors come next; NULL: nobody's */
-    size_t missing;        /* descriptors of the current group that did not arrive */
-    char **folders;        /* owned, guarded */
-    size_t folder_count;
+    struct group *current;    /* owned: whose descriptors come next; NULL: nobody's */
+    size_t missing;           /* descriptors of the current group that did not arrive */
+    char **folders;           /* owned, guarded */
     pid_t spared[SPARED_MAX]; /* children that this process had before: strangers */
     size_t spared_count;
     bool has_agents;
@@ -181,30 +183,33 @@ static void flush_task(struct loop_task *task)
     flush_commands(container_of(task, struct shepherd, flush));
 }
 
-/* After a command was put. Many small ones go together when the loop comes round. */
-static void flush_soon(struct shepherd *shepherd, int put_rc)
+/* Takes the command; NULL: no memory. Many small ones go together when the loop comes round. */
+static bool send_command(struct shepherd *shepherd, opal_buffer_t *command)
 {
-    if (put_rc != ORTE_SUCCESS) {
-        log_error(LOG_LAUNCHER, "a command to the shepherd is lost: %s", opal_strerror(put_rc));
+    bool put = command && frame_put(&shepherd->out, command, COMMAND_BYTES_MAX) == ORTE_SUCCESS;
+    if (command) {
+        OBJ_RELEASE(command);
+    }
+    if (!put) {
+        log_error(LOG_LAUNCHER, "a command to the shepherd is lost: out of memory");
     }
     if (!shepherd->loop || bytes_waiting(&shepherd->out) > WRITE_SOON_BYTES) {
         flush_commands(shepherd);
     } else {
         loop_post(shepherd->loop, &shepherd->flush);
     }
+    return put;
 }
 
 void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct start_app *spec)
 {
     shepherd->has_agents = shepherd->has_agents || spec->kind != PROC_RANK;
-    flush_soon(shepherd, command_put_app(&shepherd->out, app, spec));
+    (void) send_command(shepherd, command_app(app, spec));
 }
 
 void shepherd_start_proc(struct shepherd *shepherd, uint32_t app, const struct start_proc *proc)
 {
-    int status = command_put_start(&shepherd->out, app, proc);
-    shepherd->starts += status == ORTE_SUCCESS;
-    flush_soon(shepherd, status);
+    shepherd->starts += send_command(shepherd, command_start(app, proc));
 }
 
 void shepherd_cancel_starts(struct shepherd *shepherd)
@@ -214,36 +219,30 @@ void shepherd_cancel_starts(struct shepherd *shepherd)
 
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
 {
-    flush_soon(shepherd, command_put_signal(&shepherd->out, id, signal));
+    (void) send_command(shepherd, proto_new(COMMAND_SIGNAL, "uu", id, (uint32_t) signal));
 }
 
 void shepherd_umask(struct shepherd *shepherd, mode_t mask)
 {
-    flush_soon(shepherd, command_put_umask(&shepherd->out, mask));
+    (void) send_command(shepherd, proto_new(COMMAND_UMASK, "u", (uint32_t) mask));
 }
 
 void shepherd_kill_ranks(struct shepherd *shepherd)
 {
     shepherd_cancel_starts(shepherd);
-    flush_soon(shepherd, command_put_plain(&shepherd->out, COMMAND_KILL_RANKS));
+    (void) send_command(shepherd, proto_new(COMMAND_KILL_RANKS, ""));
 }
 
 void shepherd_kill_all(struct shepherd *shepherd)
 {
     shepherd_cancel_starts(shepherd);
-    flush_soon(shepherd, command_put_plain(&shepherd->out, COMMAND_KILL_ALL));
+    (void) send_command(shepherd, proto_new(COMMAND_KILL_ALL, ""));
 }
 
 void shepherd_guard(struct shepherd *shepherd, const char *folder)
 {
-    char **folders =
-        realloc(shepherd->folders, (shepherd->folder_count + 1) * sizeof(*shepherd->folders));
-    if (folders) {
-        shepherd->folders = folders;
-        folders[shepherd->folder_count] = strdup(folder);
-        shepherd->folder_count += folders[shepherd->folder_count] != NULL;
-    }
-    flush_soon(shepherd, command_put_guard(&shepherd->out, folder));
+    (void) strings_add(&shepherd->folders, strdup(folder));
+    (void) send_command(shepherd, proto_new(COMMAND_GUARD, "s", folder));
     flush_commands(shepherd); /* at once: the caller is about to make it */
 }
 
@@ -503,12 +502,12 @@ static bool drop_events(struct shepherd *shepherd)
 
 /* Tells it, and waits until it has ended, or has cleared everything. False: it is stopped, or not
  * in time. */
-static bool finish(struct shepherd *shepherd, enum command_type command)
+static bool finish(struct shepherd *shepherd, enum command_type type)
 {
     uint64_t deadline_us = clock_us() + END_LIMIT_US;
     shepherd_cancel_starts(shepherd);
-    bool told = command_put_plain(&shepherd->out, command) == ORTE_SUCCESS, cleared = false;
-    while (told && !shepherd->lost && !(cleared && command == COMMAND_CLEAR)) {
+    bool told = send_command(shepherd, proto_new((uint8_t) type, "")), cleared = false;
+    while (told && !shepherd->lost && !(cleared && type == COMMAND_CLEAR)) {
         flush_commands(shepherd);
         uint64_t now = clock_us();
         struct pollfd poll_fd = {.fd = shepherd->sock, .events = POLLIN};
@@ -539,16 +538,15 @@ static bool reap_shepherd(struct shepherd *shepherd)
 
 static void remove_folders(const struct shepherd *shepherd)
 {
-    for (size_t i = 0; i < shepherd->folder_count; i++) {
-        session_remove(shepherd->folders[i]);
+    for (char **folder = shepherd->folders; folder && *folder; folder++) {
+        session_remove(*folder);
     }
 }
 
 static void forget_folders(struct shepherd *shepherd)
 {
-    while (shepherd->folder_count > 0) {
-        free(shepherd->folders[--shepherd->folder_count]);
-    }
+    strings_free(shepherd->folders);
+    shepherd->folders = NULL;
 }
 
 void shepherd_reap_orphans(struct shepherd *shepherd)
@@ -600,7 +598,6 @@ void shepherd_end(struct shepherd *shepherd)
     forget_folders(shepherd);
     bytes_fini(&shepherd->in);
     bytes_fini(&shepherd->out);
-    free(shepherd->folders);
     close(shepherd->sock);
     munmap(shepherd->cancelled, sizeof(*shepherd->cancelled));
     free(shepherd);

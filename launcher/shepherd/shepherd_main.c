@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/strings.h>
 #include <base/host/session.h>
 #include <base/host/topo.h>
 #include <errno.h>
@@ -24,6 +25,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wireup/frame.h>
+#include <wireup/proto.h>
 
 enum {
     STARTS_A_PASS = 16, /* so that ends are noticed while many processes are started */
@@ -38,11 +41,10 @@ struct herd {
     struct bytes in;
     struct event_queue events; /* closed: the daemon is gone */
     struct procs procs;
-    struct wire_app **apps; /* by number; NULL: not defined */
+    struct wire_app *apps; /* owned, by number; without argv: not defined */
     size_t app_count;
-    char **folders;
-    size_t folder_count;
-    char **envp; /* scratch: the environment of the process being started */
+    char **folders; /* owned, NULL-ended */
+    char **envp;    /* scratch: the environment of the process being started */
     size_t envp_capacity;
     bool ending;                       /* this process ends when the last descendant has */
     bool clearing;                     /* the daemon is told when the last descendant has ended */
@@ -79,7 +81,8 @@ static bool same_name(const char *a, const char *b)
 /* The app's environment with the process's own entries, in herd->envp. */
 static bool make_env(struct herd *herd, const struct wire_app *app, const struct wire_proc *proc)
 {
-    size_t room = app->env_count + proc->env_count + 1;
+    const size_t app_count = strings_count(app->env);
+    size_t room = app_count + strings_count(proc->env) + 1;
     if (room > herd->envp_capacity) {
         char **envp = realloc(herd->envp, room * sizeof(*envp));
         if (!envp) {
@@ -88,15 +91,14 @@ static bool make_env(struct herd *herd, const struct wire_app *app, const struct
         herd->envp = envp;
         herd->envp_capacity = room;
     }
-    size_t count = app->env_count;
+    size_t count = app_count;
     memcpy(herd->envp, app->env, count * sizeof(*herd->envp));
-    const char *entry = proc->env;
-    for (uint32_t i = 0; i < proc->env_count; i++, entry += strlen(entry) + 1) {
+    for (char **entry = proc->env; *entry; entry++) {
         size_t at = 0;
-        while (at < app->env_count && !same_name(app->env[at], entry)) {
+        while (at < app_count && !same_name(app->env[at], *entry)) {
             at++;
         }
-        herd->envp[at < app->env_count ? at : count++] = (char *) (uintptr_t) entry;
+        herd->envp[at < app_count ? at : count++] = *entry;
     }
     herd->envp[count] = NULL;
     return true;
@@ -221,132 +223,144 @@ static void report_failure(struct herd *herd, uint32_t id, struct exec_error err
                     (struct shepherd_event){EVENT_FAILED, id, error.error, (uint32_t) error.stage});
 }
 
-static void do_start(struct herd *herd, const struct command *command)
+/* Why it is not even tried. */
+static struct exec_error refuse(const struct herd *herd, const struct wire_proc *proc,
+                                const struct wire_app *app, bool cancelled)
 {
-    struct wire_proc proc;
-    if (command_get_start(command, &proc) != ORTE_SUCCESS) {
-        daemon_gone(herd); /* one that speaks like this is as good as gone */
-        return;
-    }
-    const struct wire_app *app = proc.app < herd->app_count ? herd->apps[proc.app] : NULL;
-    struct exec_error error = {START_EXEC, 0};
-    bool cancelled = ++herd->starts <= atomic_load(herd->cancelled);
     if (herd->procs.killing || herd->ending || cancelled) {
-        error = (struct exec_error){START_FORK, ECANCELED};
-    } else if (!app) {
-        error.error = proc.app == UINT32_MAX ? E2BIG : EINVAL;
-    } else {
-        error.error = app->error || app->program || herd->entry ? app->error : EINVAL;
+        return (struct exec_error){START_FORK, ECANCELED};
     }
-    if (error.error) {
-        report_failure(herd, proc.id, error);
-        return;
-    }
-    int ours[PROC_FDS] = {-1, -1, -1, -1};
-    pid_t pid = start(herd, app, &proc, ours, &error);
-    if (pid < 0) {
-        report_failure(herd, proc.id, error);
-        return;
-    }
-    procs_add(&herd->procs, (struct proc){pid, proc.id, app->kind});
-    event_queue_add_start(&herd->events, proc.id, pid, ours);
+    int error = !app                          ? (proc->app == UINT32_MAX ? E2BIG : EINVAL)
+                : app->program || herd->entry ? (int) app->error
+                : app->error                  ? (int) app->error
+                                              : EINVAL;
+    return (struct exec_error){START_EXEC, error};
 }
 
 /* Commands. */
 
-static void do_app(struct herd *herd, const struct command *command)
+static int do_start(struct herd *herd, opal_buffer_t *command)
 {
-    struct wire_app *app;
-    if (command_get_app(command, &app) != ORTE_SUCCESS) {
-        daemon_gone(herd);
-        return;
+    struct wire_proc proc;
+    int status = command_read_start(command, &proc);
+    if (status != ORTE_SUCCESS) {
+        return status;
     }
-    if (app->app >= herd->app_count && app->app < APPS_MAX) {
-        size_t count = app->app + 1;
-        struct wire_app **apps = realloc(herd->apps, count * sizeof(struct wire_app *));
+    bool defined = proc.app < herd->app_count && herd->apps[proc.app].argv;
+    const struct wire_app *app = defined ? &herd->apps[proc.app] : NULL;
+    bool cancelled = ++herd->starts <= atomic_load(herd->cancelled);
+    struct exec_error error = refuse(herd, &proc, app, cancelled);
+    int ours[PROC_FDS] = {-1, -1, -1, -1};
+    pid_t pid = error.error ? -1 : start(herd, app, &proc, ours, &error);
+    if (pid < 0) {
+        report_failure(herd, proc.id, error);
+    } else {
+        procs_add(&herd->procs, (struct proc){pid, proc.id, app->kind});
+        event_queue_add_start(&herd->events, proc.id, pid, ours);
+    }
+    wire_proc_fini(&proc);
+    return ORTE_SUCCESS;
+}
+
+static int do_app(struct herd *herd, opal_buffer_t *command)
+{
+    struct wire_app app;
+    int status = command_read_app(command, &app);
+    if (status != ORTE_SUCCESS) {
+        return status;
+    }
+    if (app.app >= herd->app_count && app.app < APPS_MAX) {
+        size_t count = app.app + 1;
+        struct wire_app *apps = realloc(herd->apps, count * sizeof(*apps));
         if (apps) {
             memset(apps + herd->app_count, 0, (count - herd->app_count) * sizeof(*apps));
             herd->apps = apps;
             herd->app_count = count;
         }
     }
-    if (app->app >= herd->app_count) {
-        free(app); /* its processes will fail: not defined */
-        return;
+    if (app.app >= herd->app_count) {
+        wire_app_fini(&app); /* its processes will fail: not defined */
+        return ORTE_SUCCESS;
     }
-    free(herd->apps[app->app]);
-    herd->apps[app->app] = app;
+    wire_app_fini(&herd->apps[app.app]);
+    herd->apps[app.app] = app;
+    return ORTE_SUCCESS;
 }
 
-static void do_signal(struct herd *herd, const struct command *command)
+static int do_signal(struct herd *herd, opal_buffer_t *command)
 {
-    uint32_t id;
-    int signal;
-    if (command_get_signal(command, &id, &signal) != ORTE_SUCCESS) {
-        daemon_gone(herd);
-        return;
+    uint32_t id, signal;
+    int status = proto_unpack(command, "uu", &id, &signal);
+    if (status == OPAL_SUCCESS && signal >= NSIG) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    procs_signal(&herd->procs, id, signal);
+    if (status == OPAL_SUCCESS) {
+        procs_signal(&herd->procs, id, (int) signal);
+    }
+    return status;
 }
 
-static void do_umask(struct herd *herd, const struct command *command)
+static int do_umask(opal_buffer_t *command)
 {
-    mode_t mask;
-    if (command_get_umask(command, &mask) != ORTE_SUCCESS) {
-        daemon_gone(herd);
-        return;
+    uint32_t mask;
+    int status = proto_unpack(command, "u", &mask);
+    if (status == OPAL_SUCCESS && mask > 0777) {
+        status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    umask(mask);
+    if (status == OPAL_SUCCESS) {
+        umask((mode_t) mask);
+    }
+    return status;
 }
 
-static void do_guard(struct herd *herd, const struct command *command)
+static int do_guard(struct herd *herd, opal_buffer_t *command)
 {
-    const char *folder;
-    char **folders = realloc(herd->folders, (herd->folder_count + 1) * sizeof(char *));
-    if (folders) {
-        herd->folders = folders;
+    char *folder;
+    int status = proto_unpack(command, "s", &folder);
+    if (status == OPAL_SUCCESS && folder[0] != '/') {
+        free(folder);
+        status = ORTE_ERR_BAD_PARAM;
     }
-    if (!folders || command_get_guard(command, &folder) != ORTE_SUCCESS) {
-        return;
+    if (status == OPAL_SUCCESS) {
+        (void) strings_add(&herd->folders, folder);
     }
-    folders[herd->folder_count] = strdup(folder);
-    herd->folder_count += folders[herd->folder_count] != NULL;
+    return status;
 }
 
-static void do_command(struct herd *herd, const struct command *command)
+static int do_kill(struct herd *herd, enum killing whom)
 {
-    switch (command->type) {
+    procs_kill(&herd->procs, whom);
+    return ORTE_SUCCESS;
+}
+
+static int do_command(struct herd *herd, opal_buffer_t *command)
+{
+    uint8_t type = 0;
+    int status = proto_unpack(command, "c", &type);
+    if (status != OPAL_SUCCESS) {
+        return status;
+    }
+    herd->clearing = herd->clearing || type == COMMAND_CLEAR;
+    herd->ending = herd->ending || type == COMMAND_END;
+    switch (type) {
     case COMMAND_APP:
-        do_app(herd, command);
-        break;
+        return do_app(herd, command);
     case COMMAND_START:
-        do_start(herd, command);
-        break;
+        return do_start(herd, command);
     case COMMAND_SIGNAL:
-        do_signal(herd, command);
-        break;
+        return do_signal(herd, command);
     case COMMAND_UMASK:
-        do_umask(herd, command);
-        break;
-    case COMMAND_KILL_RANKS:
-        procs_kill(&herd->procs, KILL_RANKS);
-        break;
-    case COMMAND_KILL_ALL:
-        procs_kill(&herd->procs, KILL_ALL);
-        break;
+        return do_umask(command);
     case COMMAND_GUARD:
-        do_guard(herd, command);
-        break;
+        return do_guard(herd, command);
+    case COMMAND_KILL_RANKS:
+        return do_kill(herd, KILL_RANKS);
+    case COMMAND_KILL_ALL:
     case COMMAND_CLEAR:
-        herd->clearing = true;
-        procs_kill(&herd->procs, KILL_ALL);
-        break;
     case COMMAND_END:
-        herd->ending = true;
-        procs_kill(&herd->procs, KILL_ALL);
-        break;
-    case COMMAND_TYPES:
-        break;
+        return do_kill(herd, KILL_ALL);
+    default:
+        return ORTE_ERR_BAD_PARAM;
     }
 }
 
@@ -358,20 +372,28 @@ static bool command_fits(const struct herd *herd)
 /* Returns whether commands may be left over. */
 static bool do_commands(struct herd *herd)
 {
-    struct command command;
+    opal_buffer_t *command = NULL;
     for (int i = 0; i < STARTS_A_PASS; i++) {
         if (!command_fits(herd)) {
             flush_events(herd);
         }
-        ptrdiff_t size = command_fits(herd) ? command_next(&herd->in, &command) : 0;
-        if (size < 0) {
-            daemon_gone(herd);
-        }
-        if (size <= 0) {
+        if (!command_fits(herd)) {
             return false;
         }
-        do_command(herd, &command);
-        bytes_consume(&herd->in, (size_t) size);
+        int status = frame_next(&herd->in, COMMAND_BYTES_MAX, &command);
+        if (status == ORTE_SUCCESS && !command) {
+            return false;
+        }
+        if (command) {
+            status = do_command(herd, command);
+            status =
+                status == ORTE_SUCCESS && proto_left(command) > 0 ? ORTE_ERR_BAD_PARAM : status;
+            OBJ_RELEASE(command);
+        }
+        if (status != ORTE_SUCCESS) {
+            daemon_gone(herd); /* one that speaks like this is as good as gone */
+            return false;
+        }
     }
     return true;
 }
@@ -468,11 +490,11 @@ static void wait_for_events(struct herd *herd, bool commands_left)
 
 static void remove_folders(struct herd *herd)
 {
-    while (herd->folder_count > 0) {
-        char *folder = herd->folders[--herd->folder_count];
-        session_remove(folder);
-        free(folder);
+    for (char **folder = herd->folders; folder && *folder; folder++) {
+        session_remove(*folder);
     }
+    strings_free(herd->folders);
+    herd->folders = NULL;
 }
 
 static void cleared(struct herd *herd)
@@ -481,7 +503,7 @@ static void cleared(struct herd *herd)
     herd->clearing = false;
     remove_folders(herd);
     while (herd->app_count > 0) {
-        free(herd->apps[--herd->app_count]);
+        wire_app_fini(&herd->apps[--herd->app_count]);
     }
     event_queue_add(&herd->events, event);
 }

@@ -1,37 +1,30 @@
 /* The protocol of the daemon and its shepherd over a stream socketpair.
  *
- * Commands (daemon to shepherd) are frames: a header with the size of the body, and the body.
- * Events (shepherd to daemon) have one fixed size. Both ends are forks of one process, so integers
- * are the host's; sizes and counts are checked nevertheless.
+ * Commands (daemon to shepherd) are messages in frames (wireup/frame.h). Events (shepherd to
+ * daemon) have one fixed size; both ends are forks of one process, so their integers are the
+ * host's.
  *
  * Descriptors travel beside events: a write that carries some begins with EVENT_FDS, which has
  * their number, and the events behind it use them up in order. */
 #ifndef LAUNCHER_SHEPHERD_SHEPHERD_WIRE_H
 #define LAUNCHER_SHEPHERD_SHEPHERD_WIRE_H
 
-#include <base/data/bytes.h>
+#include <keel/buffer.h>
 #include <launcher/shepherd/shepherd.h>
 
-#define COMMAND_BODY_MAX (16u << 20)
+#define COMMAND_BYTES_MAX (16u << 20)
 
-/* Commands to the shepherd; those to a daemon are in commands.h. */
+/* The first byte of a command; the letters say what follows it (wireup/proto.h). */
 enum command_type {
-    COMMAND_APP = 1,
-    COMMAND_START,
-    COMMAND_SIGNAL,
-    COMMAND_UMASK,
-    COMMAND_KILL_RANKS,
-    COMMAND_KILL_ALL,
-    COMMAND_GUARD,
-    COMMAND_CLEAR,
-    COMMAND_END,
-    COMMAND_TYPES /* one more than the last */
-};
-
-struct command {
-    enum command_type type;
-    const char *body; /* borrowed from the queue */
-    size_t size;
+    COMMAND_APP = 1,    /* struct wire_app */
+    COMMAND_START,      /* struct wire_proc */
+    COMMAND_SIGNAL,     /* u id, u signal */
+    COMMAND_UMASK,      /* u mask */
+    COMMAND_KILL_RANKS, /* - */
+    COMMAND_KILL_ALL,   /* - */
+    COMMAND_GUARD,      /* s folder */
+    COMMAND_CLEAR,      /* - */
+    COMMAND_END,        /* - */
 };
 
 enum { EVENT_STARTED = 1, EVENT_FAILED, EVENT_CRASHED, EVENT_EXITED, EVENT_CLEARED, EVENT_FDS };
@@ -45,44 +38,34 @@ struct shepherd_event {
                       * most memory that it had, in KiB */
 };
 
-/* An app as the shepherd keeps it: one block of memory. */
+/* An app as the shepherd keeps it; all of it is owned. */
 struct wire_app {
     uint32_t app;
-    enum proc_kind kind;
-    enum proc_stdio out, err;
+    unsigned kind, out, err; /* enum proc_kind, enum proc_stdio */
     struct window window;
     bool socket;
-    int error;                  /* not 0: it cannot be started, for this reason */
-    const char *program, *wdir; /* program NULL: it calls the shepherd's entry */
-    char **argv, **env;         /* NULL-ended */
-    size_t env_count;
+    uint32_t error;       /* not 0: it cannot be started, for this reason */
+    char *program, *wdir; /* NULL as in struct start_app */
+    char **argv, **env;
 };
-/* A process to start; everything is borrowed from the command. */
+/* A process to start; all of it is owned. */
 struct wire_proc {
     uint32_t app, id;
-    enum proc_stdio in;
-    const char *cpus; /* NULL: not bound */
-    uint32_t env_count;
-    const char *env; /* this many strings, one behind the other */
+    unsigned in; /* enum proc_stdio */
+    char *cpus;  /* NULL: not bound */
+    char **env;
 };
 
-/* Append a command. ORTE_ERR_OUT_OF_RESOURCE: no memory, nothing was appended. An app or a process
- * whose strings exceed COMMAND_BODY_MAX is replaced by one that fails with E2BIG. */
-int command_put_app(struct bytes *to, uint32_t app, const struct start_app *spec) KEEL_MUST_CHECK;
-int command_put_start(struct bytes *to, uint32_t app,
-                      const struct start_proc *proc) KEEL_MUST_CHECK;
-int command_put_signal(struct bytes *to, uint32_t id, int signal) KEEL_MUST_CHECK;
-int command_put_umask(struct bytes *to, mode_t mask) KEEL_MUST_CHECK;
-int command_put_plain(struct bytes *to, enum command_type type) KEEL_MUST_CHECK;
-int command_put_guard(struct bytes *to, const char *folder) KEEL_MUST_CHECK;
+/* NULL: no memory. An app or a process that has more than COMMAND_BYTES_MAX, or too many strings,
+ * is replaced by one that fails with E2BIG. */
+opal_buffer_t *command_app(uint32_t app, const struct start_app *spec);
+opal_buffer_t *command_start(uint32_t app, const struct start_proc *proc);
 
-/* The next whole command: its size in the queue, 0: not all of it is there, -1: not a command. */
-ptrdiff_t command_next(const struct bytes *from, struct command *command) KEEL_MUST_CHECK;
-/* ORTE_ERR_BAD_PARAM: not such a command; ORTE_ERR_OUT_OF_RESOURCE. *app is freed with free. */
-int command_get_app(const struct command *command, struct wire_app **app) KEEL_MUST_CHECK;
-int command_get_start(const struct command *command, struct wire_proc *proc) KEEL_MUST_CHECK;
-int command_get_signal(const struct command *command, uint32_t *id, int *signal) KEEL_MUST_CHECK;
-int command_get_umask(const struct command *command, mode_t *mask) KEEL_MUST_CHECK;
-int command_get_guard(const struct command *command, const char **folder) KEEL_MUST_CHECK;
+/* What stands behind the first byte. An error: not such a command, or no memory; nothing is owned.
+ */
+int command_read_app(opal_buffer_t *buffer, struct wire_app *app) KEEL_MUST_CHECK;
+int command_read_start(opal_buffer_t *buffer, struct wire_proc *proc) KEEL_MUST_CHECK;
+void wire_app_fini(struct wire_app *app);
+void wire_proc_fini(struct wire_proc *proc);
 
 #endif
