@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 #include <tools/perf/measure.h>
@@ -27,28 +28,26 @@ static unsigned least_batch(const struct pair *pair, const struct perf_test *tes
 }
 
 /* Connects, touches all memory, lets the processors reach their speed. *batch is how many
- * operations a sample should have. */
+ * operations a sample should have, by the fastest run: others may have been interrupted. */
 static int warm_up(struct pair *pair, const struct perf_test *test, size_t size, unsigned *batch)
 {
     double length = test->kind == TEST_LATENCY ? latency_batch_s : stream_batch_s;
+    int status = test->run(pair, size, 1); /* which may wait long until the other end is there */
     double begin = now_s(), start, end = begin;
     unsigned count = 1;
-    double per_operation = 0;
-    while (end - begin < warm_up_s) {
+    double per_operation = warm_up_s;
+    while (status == OPAL_SUCCESS && end - begin < warm_up_s) {
         start = end;
-        int status = test->run(pair, size, count);
-        if (status != OPAL_SUCCESS) {
-            return status;
-        }
+        status = test->run(pair, size, count);
         end = now_s();
-        per_operation = (end - start) / count;
+        per_operation = fmin(per_operation, (end - start) / count);
         count = count < BATCH_MAX / 2 && end - start < length ? 2 * count : count;
     }
     double wanted = length / per_operation;
     *batch = wanted < 1 ? 1 : wanted > BATCH_MAX ? BATCH_MAX : (unsigned) wanted;
     unsigned least = least_batch(pair, test, size);
     *batch = *batch < least ? least : *batch;
-    return OPAL_SUCCESS;
+    return status;
 }
 
 static int compare(const void *a, const void *b)
