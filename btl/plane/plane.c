@@ -58,7 +58,7 @@ static _Thread_local bool polls_here __attribute__((tls_model("initial-exec")));
 /* The calling thread runs a pass, or a call of a module's where the lock is used. */
 static bool is_inside(void)
 {
-    return btl_lock_holds() > 0 || polls_here;
+    return polls_here || (btl_lock_used && btl_lock_holds() > 0);
 }
 
 bool plane_in_callback(void)

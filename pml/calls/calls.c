@@ -88,14 +88,21 @@ static __attribute__((noinline)) int isend_later(struct keel_pml_context *contex
     return status == OPAL_SUCCESS ? start_made(made, request) : status;
 }
 
+/* What needs none. */
+static inline bool send_now(struct keel_pml_context *context, const opal_convertor_t *data,
+                            int32_t dest, int32_t tag, keel_pml_mode_t mode)
+{
+    struct member *member = context_member(context, dest);
+    return member_is_ready(member) && send_at_once(member, data, tag, mode);
+}
+
 static inline int isend(struct keel_pml_context *context, const opal_convertor_t *data,
                         int32_t dest, int32_t tag, keel_pml_mode_t mode,
                         struct keel_pml_request **request)
 {
     struct pool *pool = &context->pml->ended_sends;
-    struct member *member = context_member(context, dest);
-    struct keel_pml_request *ended = member_is_ready(member) ? pool_get(pool) : NULL;
-    if (ended && send_at_once(member, data, tag, mode)) {
+    struct keel_pml_request *ended = pool_get(pool);
+    if (ended && send_now(context, data, dest, tag, mode)) {
         request_init_ended(ended, pool, context, dest, tag, data ? data->size : 0);
         *request = ended;
         return OPAL_SUCCESS;
@@ -136,12 +143,20 @@ int keel_pml_irecv(struct keel_pml_context *context, const opal_convertor_t *dat
 int keel_pml_send(struct keel_pml_context *context, const opal_convertor_t *data, int32_t dest,
                   int32_t tag, keel_pml_mode_t mode)
 {
-    struct keel_pml_request *request;
+    struct keel_pml_request *request = NULL;
     if (context && !progress_may_run(context->pml)) {
         return OPAL_ERR_RESOURCE_BUSY;
     }
-    int status = keel_pml_isend(context, data, dest, tag, mode, &request);
-    return status == OPAL_SUCCESS ? keel_pml_wait(&request, NULL) : status;
+    if (!may_send(context, dest, tag, mode)) {
+        return OPAL_ERR_BAD_PARAM;
+    }
+    struct pml *pml = context->pml;
+    pml_lock(pml);
+    int status = send_now(context, data, dest, tag, mode)
+                     ? OPAL_SUCCESS
+                     : isend_later(context, data, dest, tag, mode, &request);
+    pml_unlock(pml);
+    return request ? keel_pml_wait(&request, NULL) : status;
 }
 
 int keel_pml_recv(struct keel_pml_context *context, const opal_convertor_t *data, int32_t source,

@@ -49,9 +49,9 @@ static int begin_send(unsigned char *from, size_t size, int32_t tag,
 
 static int send(unsigned char *from, size_t size, int32_t tag)
 {
-    struct keel_pml_request *request;
-    int status = begin_send(from, size, tag, &request);
-    return status == OPAL_SUCCESS ? keel_pml_wait(&request, NULL) : status;
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, from, size);
+    return keel_pml_send(context, &data, other_rank(), tag, KEEL_PML_STANDARD);
 }
 
 static int receive(unsigned char *to, size_t size, int32_t tag)
