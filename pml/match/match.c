@@ -115,7 +115,8 @@ struct match_message *match_drop(struct match *match)
 
 struct match_message *match_post(struct match *match, struct match_receive *receive)
 {
-    receive->message = match_take(match, receive->source, receive->tag);
+    const bool some = match->messages.keys > 0;
+    receive->message = some ? match_take(match, receive->source, receive->tag) : NULL;
     receive->posted = !receive->message;
     if (receive->posted) {
         receive->order = match->posts++;
@@ -175,7 +176,7 @@ static struct match_receive *receive_find(struct match *match, int32_t source, i
 }
 
 /* The same, and it is posted no more; mostly none is for ANY. */
-static struct match_receive *receive_take(struct match *match, int32_t source, int32_t tag)
+static inline struct match_receive *receive_take(struct match *match, int32_t source, int32_t tag)
 {
     const size_t *posted = match->posted;
 

@@ -21,23 +21,6 @@ void queues_fini(struct queues *queues)
     queues_init(queues);
 }
 
-/* Every bit of the key counts in the upper bits of the product, which choose the slot. */
-static size_t slot_of(uint64_t key, unsigned bits)
-{
-    return (size_t) (key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
-}
-
-/* What points to the oldest item of the key; to NULL if there is none. */
-static inline struct queue_link **find(struct queues *queues, uint64_t key)
-{
-    struct queue_link **at = &queues->slots[slot_of(key, queues->bits)];
-
-    for (queues->steps++; *at && (*at)->key != key; queues->steps++) {
-        at = &(*at)->next;
-    }
-    return at;
-}
-
 static void grow(struct queues *queues)
 {
     unsigned bits = queues->bits + 1;
@@ -48,7 +31,7 @@ static void grow(struct queues *queues)
     }
     for (size_t i = 0; i < (size_t) 1 << queues->bits; i++) {
         for (struct queue_link *link = queues->slots[i], *next; link; link = next) {
-            struct queue_link **slot = &slots[slot_of(link->key, bits)];
+            struct queue_link **slot = &slots[queues_slot_of(link->key, bits)];
             next = link->next;
             link->next = *slot;
             *slot = link;
@@ -61,7 +44,7 @@ static void grow(struct queues *queues)
 
 void queues_append(struct queues *queues, struct queue_link *link, uint64_t key)
 {
-    struct queue_link **at = find(queues, key);
+    struct queue_link **at = queues_find(queues, key);
 
     link->key = key;
     if (*at) {
@@ -74,36 +57,6 @@ void queues_append(struct queues *queues, struct queue_link *link, uint64_t key)
     if (++queues->keys > (size_t) 1 << (queues->bits - 1)) {
         grow(queues);
     }
-}
-
-struct queue_link *queues_first(struct queues *queues, uint64_t key)
-{
-    return queues->keys > 0 ? *find(queues, key) : NULL;
-}
-
-/* The oldest item of its key, at its place. */
-static void remove_first(struct queues *queues, struct queue_link **at)
-{
-    struct queue_link *link = *at;
-
-    if (list_empty(&link->queue)) {
-        *at = link->next;
-        queues->keys--;
-    } else {
-        *at = container_of(link->queue.next, struct queue_link, queue);
-        (*at)->next = link->next;
-        list_remove(&link->queue);
-    }
-}
-
-struct queue_link *queues_take(struct queues *queues, uint64_t key)
-{
-    struct queue_link **at = find(queues, key), *link = *at;
-
-    if (link) {
-        remove_first(queues, at);
-    }
-    return link;
 }
 
 struct queue_link *queues_any_of(const struct queues *queues, uint32_t upper)
@@ -120,10 +73,10 @@ struct queue_link *queues_any_of(const struct queues *queues, uint32_t upper)
 
 void queues_remove(struct queues *queues, struct queue_link *link)
 {
-    struct queue_link **at = find(queues, link->key);
+    struct queue_link **at = queues_find(queues, link->key);
 
     if (*at == link) {
-        remove_first(queues, at);
+        queues_remove_first(queues, at);
     } else {
         list_remove(&link->queue);
     }

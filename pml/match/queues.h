@@ -33,10 +33,50 @@ void queues_init(struct queues *queues);
 void queues_fini(struct queues *queues);
 
 void queues_append(struct queues *queues, struct queue_link *link, uint64_t key);
+/* Every bit of the key counts in the upper bits of the product, which choose the slot. */
+static inline size_t queues_slot_of(uint64_t key, unsigned bits)
+{
+    return (size_t) (key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+}
+/* What points to the oldest item of the key; to NULL if there is none. */
+static inline struct queue_link **queues_find(struct queues *queues, uint64_t key)
+{
+    struct queue_link **at = &queues->slots[queues_slot_of(key, queues->bits)];
+
+    for (queues->steps++; *at && (*at)->key != key; queues->steps++) {
+        at = &(*at)->next;
+    }
+    return at;
+}
 /* The oldest item of this key; NULL: none. */
-struct queue_link *queues_first(struct queues *queues, uint64_t key);
-/* The same, and removes it. */
-struct queue_link *queues_take(struct queues *queues, uint64_t key);
+static inline struct queue_link *queues_first(struct queues *queues, uint64_t key)
+{
+    return queues->keys > 0 ? *queues_find(queues, key) : NULL;
+}
+/* The oldest item of its key, at its place. */
+static inline void queues_remove_first(struct queues *queues, struct queue_link **at)
+{
+    struct queue_link *link = *at;
+
+    if (list_empty(&link->queue)) {
+        *at = link->next;
+        queues->keys--;
+    } else {
+        *at = container_of(link->queue.next, struct queue_link, queue);
+        (*at)->next = link->next;
+        list_remove(&link->queue);
+    }
+}
+/* The oldest item of this key, which is removed; NULL: none. */
+static inline struct queue_link *queues_take(struct queues *queues, uint64_t key)
+{
+    struct queue_link **at = queues_find(queues, key), *link = *at;
+
+    if (link) {
+        queues_remove_first(queues, at);
+    }
+    return link;
+}
 /* The oldest item of some key whose upper 32 bits are these; NULL: none. Looks at all keys. */
 struct queue_link *queues_any_of(const struct queues *queues, uint32_t upper);
 void queues_remove(struct queues *queues, struct queue_link *link);

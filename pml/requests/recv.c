@@ -84,6 +84,15 @@ static void finish(struct recv *recv, int status)
     end(recv, least(recv->delivered, room), recv->length, status);
 }
 
+static __attribute__((noinline)) void scatter(opal_convertor_t *data, const void *bytes,
+                                              size_t size)
+{
+    size_t start = 0;
+    opal_convertor_t to = *data;
+    (void) opal_convertor_set_position(&to, &start);
+    (void) opal_convertor_unpack_bytes(&to, bytes, size);
+}
+
 void recv_take_whole(struct recv *recv, const mca_ptl_base_match_header_t *header,
                      const void *bytes)
 {
@@ -91,10 +100,7 @@ void recv_take_whole(struct recv *recv, const mca_ptl_base_match_header_t *heade
     const size_t size = least(header->hdr_msg_length, data->size);
 
     if (data->segments) {
-        size_t start = 0;
-        opal_convertor_t to = *data;
-        (void) opal_convertor_set_position(&to, &start);
-        (void) opal_convertor_unpack_bytes(&to, bytes, size);
+        scatter(data, bytes, size);
     } else {
         copy_few(data->one.iov_base, bytes, size);
     }
