@@ -310,12 +310,11 @@ sendi_inline(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint,
     return ORTE_SUCCESS;
 }
 
-/* Inlined twice: a message on no channel pays nothing for them. */
-__attribute__((always_inline)) static inline int
-sendi_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-         opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
-         uint8_t order, uint32_t flags, uint8_t channel, mca_btl_base_tag_t tag,
-         mca_btl_base_descriptor_t **descriptor)
+static __attribute__((noinline)) int
+sendi_any(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+          opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+          uint8_t order, uint32_t flags, uint8_t channel, mca_btl_base_tag_t tag,
+          mca_btl_base_descriptor_t **descriptor)
 {
     struct sm_module *module = sm_of(btl);
     size_t limit = module->params.inline_limit;
@@ -337,6 +336,36 @@ sendi_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                 : NULL;
     }
     return status;
+}
+
+/* What most messages need: the header is all, and there is room for it. Without the cases of the
+ * others around it, it keeps all in registers. */
+static inline bool sendi_header(const struct sm_module *module,
+                                struct mca_btl_base_endpoint_t *endpoint, const void *header,
+                                size_t size, uint8_t channel, uint8_t tag)
+{
+    struct sm_tx_ring *ring = &endpoint->tx.ring;
+    if (!header || size > module->params.inline_limit || fault_enabled ||
+        channel > KEEL_BTL_CHANNEL_MAX || !endpoint->tx.ready || !sm_tx_ring_has_room(ring, size)) {
+        return false;
+    }
+    copy(sm_tx_ring_bytes(ring, size), header, size);
+    publish(endpoint, channel, tag, size);
+    return true;
+}
+
+/* Inlined twice: a message on no channel pays nothing for them. */
+__attribute__((always_inline)) static inline int
+sendi_on(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+         opal_convertor_t *convertor, void *header, size_t header_size, size_t payload_size,
+         uint8_t order, uint32_t flags, uint8_t channel, mca_btl_base_tag_t tag,
+         mca_btl_base_descriptor_t **descriptor)
+{
+    return payload_size == 0 && !descriptor &&
+                   sendi_header(sm_of(btl), endpoint, header, header_size, channel, tag)
+               ? ORTE_SUCCESS
+               : sendi_any(btl, endpoint, convertor, header, header_size, payload_size, order,
+                           flags, channel, tag, descriptor);
 }
 
 int sm_sendi(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,

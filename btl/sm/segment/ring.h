@@ -105,15 +105,19 @@ static inline struct sm_slot *sm_tx_ring_slot(const struct sm_tx_ring *ring, uin
 {
     return &ring->slots[position & (ring->count - 1)];
 }
+/* There is, as far as is known without that look. */
+static inline bool sm_tx_ring_has_room(const struct sm_tx_ring *ring, size_t length)
+{
+    return ring->tail - ring->consumed + sm_slots_of(length) <= ring->count;
+}
 /* What sm_tx_ring_room says after a look at the consumer's word. */
 int sm_tx_ring_reserve(struct sm_tx_ring *ring, uint32_t slots) KEEL_MUST_CHECK;
 /* Whether there is room for a message of length bytes in line, or for a fragment (0).
  * OUT_OF_RESOURCE: the ring is full; COMM_FAILURE: the consumer's word is impossible. */
 static inline int sm_tx_ring_room(struct sm_tx_ring *ring, size_t length)
 {
-    uint32_t slots = sm_slots_of(length);
-    return ring->tail - ring->consumed + slots <= ring->count ? ORTE_SUCCESS
-                                                              : sm_tx_ring_reserve(ring, slots);
+    return sm_tx_ring_has_room(ring, length) ? ORTE_SUCCESS
+                                             : sm_tx_ring_reserve(ring, sm_slots_of(length));
 }
 /* Where the bytes of a message in line go, for which there is room: they stay there until it is
  * consumed. It need not be published. */
