@@ -55,8 +55,7 @@ static int parse_line(struct node_list *list, struct span line, bool *named, cha
         snprintf(reason, reason_size, "slots=%u is more than max_slots=%u", slots, slots_max);
         return ORTE_ERR_BAD_PARAM;
     }
-    return node_list_parse(list, hosts.at, hosts.size, slots ? slots : slots_max, slots_max, reason,
-                           reason_size);
+    return node_list_parse(list, hosts.at, hosts.size, slots, slots_max, reason, reason_size);
 }
 
 int hostfile_parse(struct node_list *list, const char *path, const char *text, size_t size,

@@ -249,9 +249,14 @@ static int add_word(struct node_list *list, const char *word, size_t size, uint3
 {
     size_t name_size;
     const char *number;
+    uint32_t given = slots;
+    slots = given ? given : slots_max;
     if (!split(word, size, &name_size, &number) ||
         (number && !node_number(number, size - (size_t) (number - word), NODE_SLOTS_MAX, &slots))) {
         return wrong_word(list, word, size, reason, reason_size);
+    }
+    if (given && slots != given) {
+        return wrong(word, size, "slots= gives another number", reason, reason_size);
     }
     if (slots_max && slots > slots_max) {
         return wrong(word, size, "the number is more than max_slots", reason, reason_size);

@@ -29,7 +29,8 @@ bool node_number(const char *text, size_t size, uint32_t max, uint32_t *number);
  * ranges
  * ("n[01-16,20]", hostlist.h), or is an IPv6 address, which stands in brackets where slots follow;
  * "USER@" may stand before it.
- * slots and slots_max are those of words without a number; 0: not given. A host that is there
+ * slots and slots_max are given beside the words, 0: not; a number that differs from slots is an
+ * error, and slots_max alone are as many slots. A host that is there
  * brings its slots along; without a number, one. ORTE_ERR_BAD_PARAM: reason says which word, and
  * what is wrong; the words before it were added. */
 int node_list_parse(struct node_list *list, const char *words, size_t size, uint32_t slots,

@@ -48,10 +48,11 @@ START_TEST(test_lines_are_read)
     assert_parses("a", "a:0:0");
     assert_parses("a\nb slots=4\nc slots=2 max_slots=3\n", "a:0:0 b:4:0 c:2:3");
     assert_parses("a max-slots=5\n", "a:5:5");
+    assert_parses("a:4 slots=4\nb:1 slots=1 max_slots=2\n", "a:4:0 b:1:2");
     assert_parses("a slots = 2 max_slots =3\nb slots= 4", "a:2:3 b:4:0");
     assert_parses("\ta\tslots=1048576\r\n b:3#four\n", "a:1048576:0 b:3:0");
     assert_parses("n[01-03,7] slots=2\n", "n01:2:0 n02:2:0 n03:2:0 n7:2:0");
-    assert_parses("n[1-2]:3,m,k:1 slots=2", "n1:3:0 n2:3:0 m:2:0 k:1:0");
+    assert_parses("n[1-2]:3,m,k:1 max_slots=4", "n1:3:4 n2:3:4 m:4:4 k:1:4");
     assert_parses("fe80::1 slots=2\n[fe80::2]:3\n10.0.0.7:2\n",
                   "fe80::1:2:0 [fe80::2]:3:0 10.0.0.7:2:0");
 }
@@ -98,6 +99,8 @@ START_TEST(test_mistakes_are_named_with_their_line)
         {"\xef\xbb\xbf"
          "a",
          "f:1: "},
+        {"a\nb:4 slots=8", "f:2: 'b:4': slots= gives another number"},
+        {"n[1-2]:3,m:2 slots=2", "f:1: 'n[1-2]:3': slots= gives another number"},
         {"a:4 max_slots=2", "f:1: 'a:4': the number is more than max_slots"},
         {"slots=2", "f:1: 'slots=2': NAME or NAME:SLOTS is needed"},
         {"a,,b", "f:1: '': NAME or NAME:SLOTS is needed"},
