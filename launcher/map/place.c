@@ -329,16 +329,24 @@ static const char *plural(unsigned long long count)
     return count == 1 ? "" : "s";
 }
 
+/* What there are no n of: "free processor", "2 free processors". */
+static const char *missing_processors(char text[40], uint32_t n)
+{
+    snprintf(text, 40, n == 1 ? "free processor" : "%u free processors", n);
+    return text;
+}
+
 int mapping_place_on(struct mapping *mapping, uint32_t app, uint32_t node, const char *where)
 {
-    uint32_t object, cpus = mapping->placement->cpus_per_rank;
+    uint32_t object;
+    char wanted[40];
     const struct node_state *state = &mapping->nodes[node];
     if (make_object(mapping, node, &object)) {
         return place_one(mapping, app, node, object);
     }
-    return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                        "%s: host %s has no %u free processor%s%s", where,
-                        mapping->plan->nodes[node].name, cpus, plural(cpus),
+    return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "%s: host %s has no %s%s", where,
+                        mapping->plan->nodes[node].name,
+                        missing_processors(wanted, mapping->placement->cpus_per_rank),
                         state->taken_count && !mapping->placement->overload ? share_hint : "");
 }
 
@@ -440,9 +448,9 @@ static int explain_full(struct mapping *mapping, uint64_t wanted, uint32_t left)
                             level_name(placement->map_level));
     }
     if (shortage.processors) {
-        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
-                            "%u of %llu ranks find no %u free processor%s%s", left, ranks,
-                            placement->cpus_per_rank, plural(placement->cpus_per_rank),
+        char processors[40];
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE, "%u of %llu ranks find no %s%s",
+                            left, ranks, missing_processors(processors, placement->cpus_per_rank),
                             shortage.shared ? share_hint : "");
     }
     return explain_slots(mapping, &shortage, wanted, left);

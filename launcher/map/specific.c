@@ -24,7 +24,7 @@ static int add_empty(struct mapping *mapping, const char *name, uint32_t wanted)
     return count == wanted || wanted == UINT32_MAX
                ? ORTE_SUCCESS
                : mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "host %s: %u node%s no rank yet", name,
-                              count, count == 1 ? " has" : "s have");
+                              count, count == 1 ? " is left that has" : "s are left that have");
 }
 
 static int add_host(struct mapping *mapping, const struct node_request *host)
@@ -66,30 +66,40 @@ static bool is_local(struct mapping *mapping, uint32_t node)
     return mapping->plan->nodes[node].local;
 }
 
-/* Of those that the ranks are to be mapped to; the reason says so. */
+/* Of those that the ranks are to be mapped to. */
 static bool has_no_object(struct mapping *mapping, uint32_t node)
 {
     const struct view *view = mapping->nodes[node].view;
-    bool none =
-        mapping->map_level != LEVEL_NODE && view && view->levels[mapping->map_level].count == 0;
-    if (none) {
-        char policy[POLICY_MAX];
-        placement_policy(mapping->placement, policy);
-        (void) mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "--map-by %s: node %s has no %s", policy,
-                            mapping->plan->nodes[node].name, level_name(mapping->map_level));
+    return mapping->map_level != LEVEL_NODE && view && view->levels[mapping->map_level].count == 0;
+}
+
+/* first is the first of count nodes. */
+static int explain_no_object(struct mapping *mapping, uint32_t first, uint32_t count)
+{
+    char policy[POLICY_MAX], have[32] = " has";
+    placement_policy(mapping->placement, policy);
+    if (count > 1) {
+        snprintf(have, sizeof(have), " and %u more have", count - 1);
     }
-    return none;
+    return mapping_fail(mapping, ORTE_ERR_NOT_FOUND, "--map-by %s: node %s%s no %s", policy,
+                        mapping->plan->nodes[first].name, have, level_name(mapping->map_level));
 }
 
 /* What remains of the nodes that were named. Those without such objects are an error; of a job that
  * runs they are left out, for not all of them are looked at. */
 static int settle_nodes(struct mapping *mapping)
 {
-    uint32_t before = mapping->candidate_count;
-    leave_out(mapping, has_no_object);
-    if (mapping->candidate_count == 0 || (mapping->candidate_count < before && !mapping->use)) {
-        return ORTE_ERR_NOT_FOUND;
+    uint32_t without = 0, first = 0;
+    for (uint32_t i = mapping->candidate_count; i-- > 0;) {
+        if (has_no_object(mapping, mapping->candidates[i])) {
+            first = mapping->candidates[i];
+            without++;
+        }
     }
+    if (without > 0 && (without == mapping->candidate_count || !mapping->use)) {
+        return explain_no_object(mapping, first, without);
+    }
+    leave_out(mapping, has_no_object);
     for (uint32_t i = 0; i < mapping->candidate_count; i++) {
         struct node_state *state = &mapping->nodes[mapping->candidates[i]];
         state->turn = i;
