@@ -120,6 +120,10 @@ is "the map of what was spawned" "Map: 3 ranks on 2 nodes node0: rank 1: local r
     "$(sed -n '/^Map/,/rank 1/p' "$work/out" | xargs | sed 's/[^ ]*places$//')"
 is "the bindings of what was spawned" "rank 1 on node0: not bound rank 2 on node1: not bound rank 3 on node1: not bound" \
     "$(sed 's/^keelrun: //' "$work/err" | xargs)"
+is "spawned with the allocation that is shown" "served Nodes: 2 node0: 2 slots, given node1: 2 slots, given" \
+    "$(spawned_one pmix.dispalloc) $(grep -A2 '^Nodes' "$work/out" | xargs)"
+like "spawned with topologies that are shown" <(spawned_one job:pmix.disptopo=node0) \
+    '^refused: display-topology=node0: this info key is not supported; '
 if "$keelrun" --dry-run --simulate 1x1 --simulate-topo "core:1 pu:1" true >/dev/null 2>&1; then
     run_limited 30 "$keelrun" --simulate 1x9 --simulate-topo "package:1 core:9 pu:1" --bind-to core -n 1 \
         "$clients/spawn_where" 8 "$KEEL_TEST_BUILDDIR/tests/system/places" pmix.repbind

@@ -258,7 +258,9 @@ static void start(struct spawn_request *request)
     }
     if (status == ORTE_SUCCESS) {
         spawn_add_nodes(hnp, spawned);
-        hnp_show(hnp, spawned->first, wants(request, SPAWN_DISPLAY_MAP) ? DISPLAY_MAP : 0,
+        hnp_show(hnp, spawned->first,
+                 (wants(request, SPAWN_DISPLAY_MAP) ? DISPLAY_MAP : 0u) |
+                     (wants(request, SPAWN_DISPLAY_ALLOCATION) ? DISPLAY_ALLOCATION : 0u),
                  wants(request, SPAWN_REPORT_BINDINGS));
         for (uint32_t i = 0; hnp->request.simulate_topo && i < spawned->count; i++) {
             spawned->cpus[i][0] = '\0'; /* these processors are nowhere */

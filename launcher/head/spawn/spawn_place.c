@@ -295,6 +295,7 @@ static const struct key keys[] = {
     {"bind_to", take_bind_to, NULL, NULL},
     {SPAWN_REPORT_BINDINGS, take_flag, NULL, NULL},
     {SPAWN_DISPLAY_MAP, take_flag, NULL, NULL},
+    {SPAWN_DISPLAY_ALLOCATION, take_flag, NULL, NULL},
 };
 #define KEYS (sizeof(keys) / sizeof(*keys))
 
@@ -319,7 +320,7 @@ static int take_info(struct placing *placing)
                         "%s: this info key is not supported; host, hostfile, add-host, "
                         "add-hostfile, map_by, npernode, pernode, ppr, cpus-per-proc, "
                         "no-oversubscribe, no-procs-on-head, rank_by, bind_to, "
-                        "report-bindings and display-map are",
+                        "report-bindings, display-map and display-allocation are",
                         *one);
         }
     }

@@ -9,6 +9,7 @@
 /* Keys of the info that ask for what keelrun shows of the ranks; their value is "true". */
 #define SPAWN_REPORT_BINDINGS "report-bindings"
 #define SPAWN_DISPLAY_MAP "display-map"
+#define SPAWN_DISPLAY_ALLOCATION "display-allocation"
 
 struct spawn_program {
     uint32_t count;

@@ -116,6 +116,8 @@ static const struct place {
     {PMIX_NO_PROCS_ON_HEAD, "no-procs-on-head", true},
     {PMIX_REPORT_BINDINGS, "report-bindings", true},
     {PMIX_DISPLAY_MAP, "display-map", true},
+    {PMIX_DISPLAY_ALLOCATION, "display-allocation", true},
+    {PMIX_DISPLAY_TOPOLOGY, "display-topology", false},
 };
 #define PLACES (sizeof(places) / sizeof(*places))
 

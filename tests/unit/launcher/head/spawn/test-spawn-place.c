@@ -253,9 +253,10 @@ END_TEST
 START_TEST(test_what_is_shown_changes_no_place)
 {
     set_up();
-    check("00001", "5 report-bindings=true display-map=TRUE");
+    check("00001", "5 report-bindings=true display-map=TRUE display-allocation=true");
     refused("report-bindings=PMIX_UINT8: true is needed", "1 report-bindings=PMIX_UINT8");
     refused("display-map=: true is needed", "1 display-map=");
+    refused("display-topology=node0: this info key is not supported; ", "1 display-topology=node0");
     tear_down();
 }
 END_TEST
