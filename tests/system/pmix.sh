@@ -183,6 +183,15 @@ await 10
 is "all die at once: exit code" 137 "$code"
 like "all die at once: the reason" "$work/err" "^keelrun: rank [0-5] .* was killed by signal 9"
 
+# the other daemons have messages for one that is lost: events that its ranks have ended
+start "$keelrun" --simulate 4x2 "$clients/huddle"
+ok "ranks wait on four nodes" wait_for 20 has_lines "$work/out" 8
+kill -KILL "$(descendants "$pid" | awk '$2 == "keeld" { print $1; exit }')"
+await 20
+is "a daemon is lost: exit code" 125 "$code"
+like "a daemon is lost: the reason" "$work/err" "^keelrun: lost the daemon of node node[0-3]: "
+unlike "and no other daemon complains" "$work/err" "cannot send"
+
 # --- tools ---
 
 exists()

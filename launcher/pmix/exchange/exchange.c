@@ -45,13 +45,15 @@ void exchange_pending_end(struct pending *pending, pmix_status_t status, const v
     free(pending);
 }
 
-/* Takes the buffer, which may be NULL (no memory). */
+/* Takes the buffer, which may be NULL (no memory). That a daemon is lost, the HNP says. */
 static int send_to(struct daemon *daemon, uint32_t vpid, opal_buffer_t *buffer)
 {
     orte_process_name_t peer = {daemon->name.jobid, vpid};
     int status = rml_give(daemon->rml, &peer, OOB_CONTROL, RML_TAG_PMIX, buffer);
     if (status != ORTE_SUCCESS) {
-        log_error(LOG_LAUNCHER, "PMIx: cannot send to daemon %u: %s", vpid, opal_strerror(status));
+        bool lost = status == ORTE_ERR_COMM_FAILURE || status == ORTE_ERR_UNREACH;
+        log_at(LOG_LAUNCHER, lost ? LOG_DEBUG : LOG_ERROR, "PMIx: cannot send to daemon %u: %s",
+               vpid, opal_strerror(status));
     }
     return status;
 }
