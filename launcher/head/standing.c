@@ -17,9 +17,10 @@
 #include <wireup/proto.h>
 
 #define BACKLOG 1024
-#define HELLO_US 30000000u /* whoever connects has to say what it wants */
-#define PAUSE_US 100000u   /* of accepting, when no descriptor is left */
-#define END_US 15000000u   /* the jobs have when the DVM ends: longer than their own grace */
+#define HELLO_US 30000000u  /* whoever connects has to say what it wants */
+#define DAEMONS_US 5000000u /* the daemons of a job that is over end by themselves */
+#define PAUSE_US 100000u    /* of accepting, when no descriptor is left */
+#define END_US 15000000u    /* the jobs have when the DVM ends: longer than their own grace */
 
 static struct submission *find_job(struct standing *standing, uint64_t job)
 {
@@ -32,23 +33,13 @@ static struct submission *find_job(struct standing *standing, uint64_t job)
     return NULL;
 }
 
+/* The daemons of one that has ended remove their folders. */
 static bool has_jobs(const struct standing *standing)
 {
     const struct submission *submission;
     list_for_each (submission, &standing->submissions, struct submission, link) {
-        if (submission->state == TALKS_PLANS || submission->state == TALKS_RUNS) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Daemons of jobs end behind their keelruns, and remove their folders then. */
-static bool hosts_any(const struct standing *standing)
-{
-    const struct dvm *dvm = &standing->hnp->dvm;
-    for (uint32_t vpid = 0; standing->hosted && vpid < dvm->count; vpid++) {
-        if (standing->hosted[vpid] > 0 && dvm_lives(dvm, vpid)) {
+        if (submission->state == TALKS_PLANS || submission->state == TALKS_RUNS ||
+            submission->state == TALKS_ENDED) {
             return true;
         }
     }
@@ -122,7 +113,7 @@ static void over(struct standing *standing)
 
 static void end_when_idle(struct standing *standing)
 {
-    if (standing->ending && !has_jobs(standing) && !hosts_any(standing)) {
+    if (standing->ending && !has_jobs(standing)) {
         over(standing);
     }
 }
@@ -138,29 +129,36 @@ static void give_back(struct submission *submission)
     submission->slot_count = 0;
 }
 
-/* Its slots are free again; what is left of its daemons is ended. */
 static void drop(struct submission *submission)
 {
-    struct standing *standing = submission->standing;
-    give_back(submission);
-    if (submission->hosted) {
-        (void) !hnp_broadcast(standing->hnp, proto_new(ORDER_UNHOST, "q", submission->job));
-    }
     list_remove(&submission->link);
-    loop_timer_stop(&submission->new_timer);
-    standing->planner = standing->planner == submission ? NULL : standing->planner;
+    loop_timer_stop(&submission->timer);
     talk_close(&submission->talk);
     strings_free(submission->env);
+    free(submission->slots);
     free(submission->daemons);
     node_list_fini(&submission->hosts);
     free(submission);
 }
 
+static void drop_ended(struct submission *submission)
+{
+    if (submission->state == TALKS_ENDED && submission->daemon_count == 0) {
+        drop(submission);
+    }
+}
+
+/* Its slots are free again. */
 static void hung_up(void *arg)
 {
     struct submission *submission = arg;
     struct standing *standing = submission->standing;
-    drop(submission);
+    give_back(submission);
+    talk_close(&submission->talk);
+    standing->planner = standing->planner == submission ? NULL : standing->planner;
+    submission->state = TALKS_ENDED;
+    loop_timer_start(&submission->timer, DAEMONS_US);
+    drop_ended(submission);
     next_turn(standing);
     end_when_idle(standing);
 }
@@ -178,14 +176,23 @@ static void plans_too_long(struct loop_timer *timer)
     }
 }
 
-static void says_nothing(struct loop_timer *timer)
+static void too_late(struct loop_timer *timer)
 {
-    hung_up(container_of(timer, struct submission, new_timer));
+    struct submission *submission = container_of(timer, struct submission, timer);
+    struct daemon *daemon = submission->standing->hnp->daemon;
+    if (submission->state != TALKS_ENDED) {
+        hung_up(submission);
+        return;
+    }
+    for (uint32_t i = 0; i < submission->daemon_count; i++) {
+        (void) daemon_order(daemon, submission->daemons[i],
+                            proto_new(ORDER_UNHOST, "q", submission->job));
+    }
 }
 
 /* --- what a keelrun says --- */
 
-/* It hangs up then, or says_nothing does. */
+/* It hangs up then, or its time is over. */
 static int refuse(struct submission *submission, const char *why)
 {
     (void) talk_send(&submission->talk, proto_new(TALK_OVER, "s", why));
@@ -212,7 +219,7 @@ static int take_hello(struct submission *submission, opal_buffer_t *buffer)
     }
     if (status == OPAL_SUCCESS) {
         submission->state = TALKS_WAITS;
-        loop_timer_stop(&submission->new_timer);
+        loop_timer_stop(&submission->timer);
         next_turn(submission->standing);
     }
     return status;
@@ -244,7 +251,7 @@ static int take_change(struct submission *submission, opal_buffer_t *buffer)
     }
     submission->adds = change != TALK_REMOVE;
     submission->state = TALKS_WAITS;
-    loop_timer_stop(&submission->new_timer);
+    loop_timer_stop(&submission->timer);
     next_turn(submission->standing);
     return ORTE_SUCCESS;
 }
@@ -289,14 +296,16 @@ static bool reserve_daemon(struct submission *submission)
     return daemons;
 }
 
+/* One of them has ended. */
 static void forget_daemon(struct submission *submission, uint32_t vpid)
 {
-    for (uint32_t i = 0; i < submission->daemon_count; i++) {
+    uint32_t count = submission->daemon_count;
+    for (uint32_t i = 0; i < submission->daemon_count && count == submission->daemon_count; i++) {
         if (submission->daemons[i] == vpid) {
             submission->daemons[i] = submission->daemons[--submission->daemon_count];
-            return;
         }
     }
+    drop_ended(submission);
 }
 
 static int order_start(struct submission *submission, uint32_t daemon, uint32_t vpid, uint8_t *text,
@@ -311,9 +320,7 @@ static int order_start(struct submission *submission, uint32_t daemon, uint32_t 
     }
     int status = order ? daemon_order(hnp->daemon, daemon, order) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_SUCCESS) {
-        submission->hosted = true;
         submission->daemons[submission->daemon_count++] = daemon;
-        submission->standing->hosted[daemon]++;
     }
     return status;
 }
@@ -366,7 +373,7 @@ static int heard(void *arg, uint8_t kind, opal_buffer_t *buffer)
     }
     if (kind == TALK_STOP && state == TALKS_NEW) {
         submission->state = TALKS_STOP;
-        loop_timer_stop(&submission->new_timer);
+        loop_timer_stop(&submission->timer);
         standing_end(submission->standing);
         return ORTE_SUCCESS;
     }
@@ -386,8 +393,8 @@ static void add(struct standing *standing, int fd)
     submission->standing = standing;
     submission->job = ++standing->last_job;
     list_append(&standing->submissions, &submission->link);
-    loop_timer_init(&submission->new_timer, standing->hnp->config.loop, says_nothing);
-    loop_timer_start(&submission->new_timer, HELLO_US);
+    loop_timer_init(&submission->timer, standing->hnp->config.loop, too_late);
+    loop_timer_start(&submission->timer, HELLO_US);
     talk_open(&submission->talk, fd);
     talk_serve(&submission->talk, standing->hnp->config.loop, &ops, submission);
 }
@@ -445,9 +452,8 @@ static void stands(struct dvm_user *user)
     char reason[512] = "out of memory";
     plm_started(&hnp->plm);
     standing->used = calloc(hnp->plan.node_count, sizeof(*standing->used));
-    standing->hosted = calloc(hnp->dvm.count, sizeof(*standing->hosted));
-    int status = standing->used && standing->hosted ? listen_here(standing, reason, sizeof(reason))
-                                                    : ORTE_ERR_OUT_OF_RESOURCE;
+    int status =
+        standing->used ? listen_here(standing, reason, sizeof(reason)) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_SUCCESS) {
         status = hnp_report_uri(hnp, reason, sizeof(reason));
     }
@@ -477,6 +483,10 @@ static void lost(struct dvm_user *user, uint32_t vpid, const char *why)
     struct standing *standing = container_of(user, struct standing, user);
     struct hnp *hnp = standing->hnp;
     const char *node = hnp->dvm.daemons[vpid].node;
+    struct submission *submission;
+    list_for_each (submission, &standing->submissions, struct submission, link) {
+        forget_daemon(submission, vpid);
+    }
     if (why && !standing->used) {
         job_fail(&hnp->job, EXIT_RUNTIME, "lost the daemon of node %s: %s", node, why);
     } else if (why && !standing->ending && standing_has(standing, vpid)) {
@@ -486,18 +496,13 @@ static void lost(struct dvm_user *user, uint32_t vpid, const char *why)
     }
 }
 
-static int grows(struct dvm_user *user, uint32_t count)
-{
-    return standing_grows(container_of(user, struct standing, user), count);
-}
-
 static void grown(struct dvm_user *user)
 {
     standing_grown(container_of(user, struct standing, user));
 }
 
 static const struct dvm_user_ops user_ops = {
-    .stands = stands, .failed = failed, .runs = runs, .lost = lost, .grows = grows, .grown = grown};
+    .stands = stands, .failed = failed, .runs = runs, .lost = lost, .grown = grown};
 
 /* --- what daemons say --- */
 
@@ -525,11 +530,8 @@ int standing_unhosted(struct hnp *hnp, uint32_t from, opal_buffer_t *buffer)
     int status = standing ? proto_unpack(buffer, "qus", &job, &vpid, &why) : ORTE_ERR_BAD_PARAM;
     struct submission *submission = status == OPAL_SUCCESS ? find_job(standing, job) : NULL;
     if (submission) {
-        forget_daemon(submission, from);
         (void) talk_send(&submission->talk, proto_new(TALK_UNSTARTED, "us", vpid, why));
-    }
-    if (status == OPAL_SUCCESS && standing->hosted && standing->hosted[from] > 0) {
-        standing->hosted[from]--;
+        forget_daemon(submission, from);
         end_when_idle(standing);
     }
     free(why);
@@ -589,7 +591,6 @@ void standing_destroy(struct standing *standing)
     }
     standing->ending = true;
     list_for_each (submission, &standing->submissions, struct submission, link) {
-        submission->hosted = false; /* the daemons have been told to end */
         drop(submission);
     }
     if (standing->listener >= 0) {
@@ -601,7 +602,6 @@ void standing_destroy(struct standing *standing)
     loop_timer_stop(&standing->end_timer);
     list_remove(&standing->user.link);
     free(standing->used);
-    free(standing->hosted);
     free(standing->added.nodes);
     free(standing);
 }

@@ -87,7 +87,7 @@ static bool has_daemon_of_job(const struct standing *standing, uint32_t vpid)
     const struct submission *submission;
     list_for_each (submission, &standing->submissions, struct submission, link) {
         for (uint32_t i = 0; i < submission->daemon_count; i++) {
-            if (submission->daemons[i] == vpid) {
+            if (submission->state != TALKS_ENDED && submission->daemons[i] == vpid) {
                 return true;
             }
         }
@@ -149,18 +149,6 @@ void standing_change(struct submission *submission)
     if (status != ORTE_SUCCESS || !submission->adds) {
         changed(submission, status == ORTE_SUCCESS ? "" : why);
     }
-}
-
-int standing_grows(struct standing *standing, uint32_t count)
-{
-    uint32_t before = standing->hnp->dvm.count;
-    uint32_t *hosted = realloc(standing->hosted, count * sizeof(*hosted));
-    if (!hosted) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    memset(hosted + before, 0, (count - before) * sizeof(*hosted));
-    standing->hosted = hosted;
-    return ORTE_SUCCESS;
 }
 
 /* Who has asked for them may be gone. */

@@ -7,8 +7,9 @@
 #include <launcher/request/nodes/node_list.h>
 #include <launcher/standing/talk.h>
 
-/* In this order; STOP is that of keel-dvm --stop. */
-enum submission_state { TALKS_NEW, TALKS_WAITS, TALKS_PLANS, TALKS_RUNS, TALKS_STOP };
+/* In this order; STOP is that of keel-dvm --stop. ENDED: it has hung up, and not all of its daemons
+ * have ended yet. */
+enum submission_state { TALKS_NEW, TALKS_WAITS, TALKS_PLANS, TALKS_RUNS, TALKS_STOP, TALKS_ENDED };
 
 /* A keelrun, with its job. */
 struct submission {
@@ -16,7 +17,7 @@ struct submission {
     struct standing *standing;
     struct talk talk;
     enum submission_state state;
-    struct loop_timer new_timer; /* in TALKS_NEW */
+    struct loop_timer timer; /* in TALKS_NEW and TALKS_ENDED, which do not last */
     uint64_t job;
     uint32_t mask;   /* its umask */
     char **env;      /* owned: its environment */
@@ -24,7 +25,6 @@ struct submission {
     uint32_t slot_count;
     struct node_list hosts; /* to be added or removed; empty: this is a job */
     bool adds;
-    bool hosted;       /* daemons were started for it */
     uint32_t *daemons; /* owned: the vpids of the standing daemons that run one for it */
     uint32_t daemon_count;
 };
@@ -40,7 +40,6 @@ struct standing {
     struct loop_timer plan_timer, end_timer;
     uint64_t last_job;
     uint32_t *used;        /* owned, by node */
-    uint32_t *hosted;      /* owned, by vpid: how many daemons of jobs run there */
     struct node_set added; /* that are being added */
     bool ending;
 };
@@ -56,8 +55,6 @@ bool standing_offers(const struct standing *standing, uint32_t node);
 /* standing_hosts.c: nodes that are added and removed */
 /* What this keel-dvm asks for, whose turn it is. It is answered when that is done. */
 void standing_change(struct submission *submission);
-/* There will be so many daemons. */
-int standing_grows(struct standing *standing, uint32_t count) KEEL_MUST_CHECK;
 /* Those that were added are there, or lost. */
 void standing_grown(struct standing *standing);
 

@@ -19,7 +19,9 @@ static int reserve(struct dvm *dvm, uint32_t count)
     struct dvm_user *user;
     int status = ORTE_SUCCESS;
     list_for_each (user, &dvm->users, struct dvm_user, link) {
-        status = status == ORTE_SUCCESS ? user->ops->grows(user, count) : status;
+        if (status == ORTE_SUCCESS && user->ops->grows) {
+            status = user->ops->grows(user, count);
+        }
     }
     return status;
 }

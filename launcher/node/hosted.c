@@ -21,7 +21,6 @@
 
 /* Ids of the shepherd above those of agents, for there are no more daemons than that. */
 #define HOSTED_FIRST 0xc0000000u
-#define END_US 5000000u  /* when their job is over: to end by themselves */
 #define KILL_US 1000000u /* SIGTERM was not enough */
 #define SPARE_US 100000u /* from the last start of one on: the next does not slow that down */
 
@@ -35,7 +34,7 @@ struct hosted {
     struct loop_io line_io;
     struct bytes text; /* what it is to be told; empty: nothing, or all is written */
     struct said said;
-    struct loop_timer timer; /* its job is over */
+    struct loop_timer timer; /* it is to end */
     bool serves;             /* a job */
     bool spoke;              /* it has said something: it is not used again */
     bool ended;              /* by SIGTERM; SIGKILL is next */
@@ -330,7 +329,7 @@ int hosted_over(struct daemon *daemon, opal_buffer_t *buffer)
     }
     list_for_each (hosted, &daemon->hosts->all, struct hosted, link) {
         if (hosted->job == job && hosted->serves) {
-            loop_timer_start(&hosted->timer, END_US);
+            timer_fired(&hosted->timer);
         }
     }
     return status;

@@ -1,8 +1,8 @@
 /* Daemons of other jobs, which a standing daemon starts on its node: its HNP says which
- * (ORDER_HOST), and when their job is over (ORDER_UNHOST); it is told what they write to their
- * standard error and how they end (REPORT_HOSTED, REPORT_UNHOSTED). A job's daemons end their part
- * by themselves with their job; those that do not are killed. One that has ended it in order is
- * kept in reserve for the next job; where there is none, one is started ahead. On the loop. */
+ * (ORDER_HOST), and which have not ended in time (ORDER_UNHOST); it is told what they write to
+ * their standard error and how they end (REPORT_HOSTED, REPORT_UNHOSTED). A job's daemons end their
+ * part by themselves with their job; those that do not are killed. One that has ended it in order
+ * is kept in reserve for the next job; where there is none, one is started ahead. On the loop. */
 #ifndef LAUNCHER_NODE_HOSTED_H
 #define LAUNCHER_NODE_HOSTED_H
 

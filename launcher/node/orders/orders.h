@@ -36,7 +36,7 @@ enum order {
                     * and the rest as in ORDER_REHOME: the place in a tree that stands */
     ORDER_HOST,    /* q job, u vpid, and what that daemon of another job is told (hosting.h): start
                     * it (hosted.h) */
-    ORDER_UNHOST,  /* q job: that job is over */
+    ORDER_UNHOST,  /* q job: end what is left of its daemons */
     ORDER_CRASHED, /* c cut: ranks that crash go on when those of the node were looked at; cut: now
                     */
 };

@@ -6,7 +6,7 @@
 #include <launcher/node/daemon.h>
 #include <launcher/node/hosted.h>
 #include <launcher/node/orders/hosting.h>
-#include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <tests/lib/unit.h>
 #include <unistd.h>
@@ -23,6 +23,8 @@ struct forked {
 static struct daemon daemon_;
 static struct forked forks[8];
 static unsigned forked, ended; /* ended: reports that one serves its job no more */
+static uint32_t signalled;     /* who got the last signal, and which */
+static int last_signal;
 
 void shepherd_define_app(struct shepherd *shepherd, uint32_t app, const struct start_app *spec)
 {
@@ -42,7 +44,8 @@ void shepherd_start_proc(struct shepherd *shepherd, uint32_t app, const struct s
 void shepherd_signal(struct shepherd *shepherd, uint32_t id, int signal)
 {
     (void) shepherd;
-    ck_abort_msg("daemon %u got signal %d", id, signal);
+    signalled = id;
+    last_signal = signal;
 }
 
 void daemon_report(struct daemon *daemon, opal_buffer_t *buffer)
@@ -79,6 +82,7 @@ static void run_until(const unsigned *count, unsigned wanted)
 static void open_node(void)
 {
     forked = ended = 0;
+    last_signal = 0;
     daemon_ = (struct daemon){0};
     ck_assert_int_eq(loop_create(&daemon_.loop), ORTE_SUCCESS);
 }
@@ -192,6 +196,63 @@ START_TEST(test_a_job_is_told_to_one_that_comes_up_late)
     run_until(&forked, 2);
     come_up(&forks[0]);
     ck_assert_int_gt(told(&forks[0]), 0);
+    close_node();
+}
+END_TEST
+
+static void end_job(uint64_t job)
+{
+    opal_buffer_t *order = proto_new_bare("q", job);
+    ck_assert_int_eq(hosted_over(&daemon_, order), ORTE_SUCCESS);
+    OBJ_RELEASE(order);
+}
+
+START_TEST(test_one_that_is_to_end_gets_SIGTERM_and_is_not_used_again)
+{
+    open_node();
+    order_job(1);
+    come_up(&forks[0]);
+    end_job(2);
+    ck_assert_int_eq(last_signal, 0);
+    end_job(1);
+    ck_assert_int_eq(last_signal, SIGTERM);
+    ck_assert_uint_eq(signalled, forks[0].id);
+    ck_assert_int_gt(told(&forks[0]), 0);
+    ck_assert_int_eq(write(forks[0].line, "", 1), 1); /* it has ended its part just now */
+    for (int ms = 0; told(&forks[0]) != 0; ms += STEP_MS) {
+        ck_assert_int_lt(ms, WAIT_MS);
+        run_a_while();
+    }
+    ck_assert_uint_eq(ended, 0);
+    ck_assert(hosted_exited(&daemon_, forks[0].id, SIGTERM));
+    ck_assert_uint_eq(ended, 1);
+    close_node();
+}
+END_TEST
+
+START_TEST(test_one_that_ignores_SIGTERM_is_killed)
+{
+    open_node();
+    order_job(1);
+    come_up(&forks[0]);
+    end_job(1);
+    for (int ms = 0; last_signal != SIGKILL; ms += STEP_MS) {
+        ck_assert_int_lt(ms, WAIT_MS);
+        run_a_while();
+    }
+    close_node();
+}
+END_TEST
+
+START_TEST(test_an_end_that_comes_late_does_not_touch_the_next_job)
+{
+    open_node();
+    order_job(1);
+    come_up(&forks[0]);
+    finish_job(&forks[0]);
+    order_job(2);
+    end_job(1);
+    ck_assert_int_eq(last_signal, 0);
     close_node();
 }
 END_TEST
