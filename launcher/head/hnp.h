@@ -76,6 +76,7 @@ struct hnp_crashes {
     struct rank_stacks *stacks; /* owned: not told yet; NULL: none, */
     uint32_t ranks;             /* and how many ranks there were */
     uint32_t nodes;             /* where debuggers look at some */
+    bool cut;                   /* these were told that their time is over */
     struct loop_timer timer;
 };
 

@@ -10,6 +10,8 @@
 #include <launcher/node/explain/tracer.h>
 #include <wireup/proto.h>
 
+#define CUT_US 5000000u /* for debuggers to be killed, and for nodes to report it */
+
 static void tell(void *arg, const char *line)
 {
     hnp_tell(arg, "%s", line);
@@ -38,20 +40,33 @@ struct rank_stacks *hnp_crash_stacks(struct hnp *hnp, uint32_t rank)
     return crashes->stacks;
 }
 
-/* Those that were looked at go on; cut: and so do the others. */
-static void release(struct hnp *hnp, bool cut)
+static void order(struct hnp *hnp, bool cut)
+{
+    (void) !hnp_broadcast(hnp, proto_new(ORDER_CRASHED, "c", (uint8_t) cut));
+}
+
+/* They go on: where some are looked at, when those were. */
+static void release(struct hnp *hnp)
 {
     loop_timer_stop(&hnp->crashes.timer);
     for (uint32_t vpid = 0; vpid < hnp->dvm.count; vpid++) {
         hnp->peers[vpid].crashing = false;
     }
     hnp->crashes.nodes = 0;
-    (void) !hnp_broadcast(hnp, proto_new(ORDER_CRASHED, "c", (uint8_t) cut));
+    hnp->crashes.cut = false;
+    order(hnp, false);
 }
 
 static void too_long(struct loop_timer *timer)
 {
-    release(container_of(timer, struct hnp, crashes.timer), true);
+    struct hnp *hnp = container_of(timer, struct hnp, crashes.timer);
+    if (hnp->crashes.cut) {
+        release(hnp);
+    } else { /* no rank ends before all nodes have said of which ranks there is no stack */
+        hnp->crashes.cut = true;
+        loop_timer_start(timer, CUT_US);
+        order(hnp, true);
+    }
 }
 
 void hnp_crash_init(struct hnp *hnp)
@@ -79,7 +94,7 @@ void hnp_crash_over(struct hnp *hnp, uint32_t vpid)
 {
     bool *crashing = &hnp->peers[vpid].crashing;
     if (*crashing && --hnp->crashes.nodes == 0) {
-        release(hnp, false);
+        release(hnp);
     }
     *crashing = false;
 }
@@ -100,6 +115,6 @@ void hnp_crash_cut(struct hnp *hnp)
 {
     hnp_crash_tell(hnp);
     if (hnp->crashes.nodes > 0) {
-        release(hnp, false);
+        release(hnp);
     }
 }

@@ -446,12 +446,11 @@ int tracer_release(struct daemon *daemon, opal_buffer_t *buffer)
     if (status != OPAL_SUCCESS || !tracer) {
         return status;
     }
-    if (!tracer->crashing) {
+    if (!cut && !tracer->crashing) {
         local_continue_crashed(daemon);
-        return ORTE_SUCCESS;
-    }
-    tracer->alone = true;
-    if (cut) {
+    } else if (!cut) {
+        tracer->alone = true;
+    } else if (tracer->crashing) {
         tracer->cut = true;
         cut_crashes(tracer);
         let_go(tracer);

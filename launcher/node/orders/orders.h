@@ -37,8 +37,8 @@ enum order {
     ORDER_HOST,    /* q job, u vpid, and what that daemon of another job is told (hosting.h): start
                     * it (hosted.h) */
     ORDER_UNHOST,  /* q job: end what is left of its daemons */
-    ORDER_CRASHED, /* c cut: ranks that crash go on when those of the node were looked at; cut: now
-                    */
+    ORDER_CRASHED, /* c cut: ranks that crash go on when those of the node were looked at; cut: they
+                    * stay, and are not looked at any more */
 };
 
 enum report {
