@@ -198,7 +198,7 @@ static void begin(uint64_t seed)
                                           .room = (size_t) PICK(0, 12, 30, 92) * 2304,
                                           .segments = PICK(16, 40, 256),
                                           .buffers = PICK(16, 64, 256),
-                                          .pack_after = seed % 4 == 0 ? 8 : 0,
+                                          .pack_after = (const size_t[]){0, 1, 8, 32}[seed % 4],
                                           .delay_ns = (uint64_t) PICK(2, 10, 25, 100, 1000) * US,
                                           .wire_full = one_in(4) ? chance(0.4) : 0,
                                           .sent_ns =
