@@ -322,7 +322,7 @@ static int do_guard(struct herd *herd, opal_buffer_t *command)
         status = ORTE_ERR_BAD_PARAM;
     }
     if (status == OPAL_SUCCESS) {
-        (void) strings_add(&herd->folders, folder);
+        (void) !strings_add(&herd->folders, folder);
     }
     return status;
 }
