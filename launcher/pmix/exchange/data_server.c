@@ -4,6 +4,7 @@
 
 #include <launcher/pmix/exchange/exchange_internal.h>
 
+#include <base/data/strings.h>
 #include <launcher/node/orders/orders.h>
 #include <launcher/pmix/exchange/published.h>
 #include <stdlib.h>
@@ -20,15 +21,7 @@ uint32_t data_server_vpid(const struct exchange *exchange)
 /* Adds the keys to the message, or drops it: no memory. */
 static opal_buffer_t *with_keys(opal_buffer_t *buffer, char **keys)
 {
-    uint32_t count = 0;
-    while (keys && keys[count]) {
-        count++;
-    }
-    int status = buffer ? proto_pack(buffer, "u", count) : ORTE_ERR_OUT_OF_RESOURCE;
-    for (uint32_t i = 0; i < count && status == ORTE_SUCCESS; i++) {
-        status = proto_pack(buffer, "s", keys[i]);
-    }
-    return proto_whole(buffer, status);
+    return buffer ? proto_whole(buffer, proto_pack_strings(buffer, keys)) : NULL;
 }
 
 void exchange_publish(struct exchange *exchange, const pmix_proc_t *publisher,
@@ -91,17 +84,17 @@ struct lookup {
     uint8_t range;
     uint32_t wait; /* how many must be found */
     uint32_t timeout_s;
-    uint32_t count;
     char **keys; /* owned */
     struct loop_timer timer;
 };
 
-/* s namespace, u rank: who asks. */
-static int read_party(opal_buffer_t *buffer, uint32_t daemon, struct publish_party *who)
+/* q request, s namespace, u rank: who asks. */
+static int read_asker(opal_buffer_t *buffer, uint32_t daemon, uint64_t *request,
+                      struct publish_party *who)
 {
     char *nspace;
     uint32_t rank;
-    int status = proto_unpack(buffer, "su", &nspace, &rank);
+    int status = proto_unpack(buffer, "qsu", request, &nspace, &rank);
     if (status == OPAL_SUCCESS) {
         *who = (struct publish_party){.daemon = daemon};
         PMIX_LOAD_PROCID(&who->rank, nspace, rank);
@@ -110,44 +103,13 @@ static int read_party(opal_buffer_t *buffer, uint32_t daemon, struct publish_par
     return status;
 }
 
-static void free_keys(char **keys, uint32_t count)
-{
-    for (uint32_t i = 0; keys && i < count; i++) {
-        free(keys[i]);
-    }
-    free(keys);
-}
-
-/* u count, count x s key; NULL-ended. */
-static int read_keys(opal_buffer_t *buffer, char ***out, uint32_t *out_count)
-{
-    uint32_t count, read = 0;
-    int status = proto_unpack(buffer, "u", &count);
-    if (status != OPAL_SUCCESS || count > KEYS_MAX) {
-        return ORTE_ERR_BAD_PARAM;
-    }
-    char **keys = calloc(count + 1u, sizeof(*keys));
-    status = keys ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
-    while (status == ORTE_SUCCESS && read < count) {
-        status = proto_unpack(buffer, "s", &keys[read]);
-        read += status == ORTE_SUCCESS;
-    }
-    if (status != ORTE_SUCCESS) {
-        free_keys(keys, read);
-        return status;
-    }
-    *out = keys;
-    *out_count = count;
-    return ORTE_SUCCESS;
-}
-
 /* --- lookup --- */
 
 static void lookup_free(struct lookup *lookup)
 {
     loop_timer_stop(&lookup->timer);
     list_remove(&lookup->link);
-    free_keys(lookup->keys, lookup->count);
+    strings_free(lookup->keys);
     free(lookup);
 }
 
@@ -156,9 +118,9 @@ static uint32_t count_found(const struct lookup *lookup, size_t *size)
     uint32_t count = 0;
     struct pmix_found found;
     *size = 0;
-    for (uint32_t i = 0; i < lookup->count; i++) {
-        if (published_find(lookup->data_server->published, &lookup->seeker, lookup->range,
-                           lookup->keys[i], &found)) {
+    for (char **key = lookup->keys; *key; key++) {
+        if (published_find(lookup->data_server->published, &lookup->seeker, lookup->range, *key,
+                           &found)) {
             *size += pmix_found_put(NULL, &found);
             count++;
         }
@@ -173,9 +135,8 @@ static void lookup_answer(struct lookup *lookup, uint32_t count, size_t size)
     uint8_t *data = malloc(size + 1);
     size_t used = 0;
     struct pmix_found found;
-    for (uint32_t i = 0; data && i < lookup->count; i++) {
-        if (published_find(data_server->published, &lookup->seeker, lookup->range, lookup->keys[i],
-                           &found)) {
+    for (char **key = lookup->keys; data && *key; key++) {
+        if (published_find(data_server->published, &lookup->seeker, lookup->range, *key, &found)) {
             used += pmix_found_put(data + used, &found);
             published_was_read(data_server->published, &found);
         }
@@ -213,15 +174,12 @@ static int take_lookup(struct data_server *data_server, uint32_t daemon, opal_bu
     list_init(&lookup->link);
     loop_timer_init(&lookup->timer, data_server->daemon->loop, lookup_late);
     lookup->data_server = data_server;
-    int status = proto_unpack(buffer, "q", &lookup->request);
-    if (status == OPAL_SUCCESS) {
-        status = read_party(buffer, daemon, &lookup->seeker);
-    }
+    int status = read_asker(buffer, daemon, &lookup->request, &lookup->seeker);
     if (status == OPAL_SUCCESS) {
         status = proto_unpack(buffer, "cuu", &lookup->range, &lookup->wait, &lookup->timeout_s);
     }
     if (status == OPAL_SUCCESS) {
-        status = read_keys(buffer, &lookup->keys, &lookup->count);
+        status = proto_unpack_strings(buffer, &lookup->keys);
     }
     if (status != ORTE_SUCCESS) {
         lookup_free(lookup);
@@ -263,10 +221,7 @@ static int take_publish(struct data_server *data_server, uint32_t daemon, opal_b
     uint32_t count;
     uint8_t range, persistence;
     struct publish_party publisher;
-    int status = proto_unpack(buffer, "q", &request);
-    if (status == OPAL_SUCCESS) {
-        status = read_party(buffer, daemon, &publisher);
-    }
+    int status = read_asker(buffer, daemon, &request, &publisher);
     if (status == OPAL_SUCCESS) {
         status = proto_unpack(buffer, "ccu", &range, &persistence, &count);
     }
@@ -286,26 +241,22 @@ static int take_publish(struct data_server *data_server, uint32_t daemon, opal_b
 static int take_unpublish(struct data_server *data_server, uint32_t daemon, opal_buffer_t *buffer)
 {
     uint64_t request;
-    uint32_t count;
-    char **keys;
+    char **keys = NULL;
     struct publish_party publisher;
-    int status = proto_unpack(buffer, "q", &request);
+    int status = read_asker(buffer, daemon, &request, &publisher);
     if (status == OPAL_SUCCESS) {
-        status = read_party(buffer, daemon, &publisher);
-    }
-    if (status == OPAL_SUCCESS) {
-        status = read_keys(buffer, &keys, &count);
+        status = proto_unpack_strings(buffer, &keys);
     }
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    if (count == 0) {
+    if (!*keys) {
         published_remove(data_server->published, &publisher.rank, NULL);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        published_remove(data_server->published, &publisher.rank, keys[i]);
+    for (char **key = keys; *key; key++) {
+        published_remove(data_server->published, &publisher.rank, *key);
     }
-    free_keys(keys, count);
+    strings_free(keys);
     exchange_answer(data_server->daemon, daemon, request, PMIX_SUCCESS, NULL, 0);
     return ORTE_SUCCESS;
 }

@@ -10,15 +10,13 @@ enum exchange_message {
     MESSAGE_MODEX = 1, /* q request, u number of the rank in the job */
     MESSAGE_PUBLISH, /* q request, s namespace, u rank, c range, c persistence, u count, count x (s
                       * key, b value) */
-    MESSAGE_LOOKUP,  /* q request, s namespace, u rank, c range, u wait, u timeout s, u count, count
-                      * x s key */
-    MESSAGE_UNPUBLISH, /* q request, s namespace, u rank, u count, count x s key (none: all) */
+    MESSAGE_LOOKUP,  /* q request, s namespace, u rank, c range, u wait, u timeout s, strings the
+                      * keys */
+    MESSAGE_UNPUBLISH, /* q request, s namespace, u rank, strings the keys (none: all) */
     MESSAGE_ANSWER,    /* q request, i status, b data */
     MESSAGE_EVENT,     /* b event */
     MESSAGE_RANK_OP,   /* q request, c operation, i argument, u count, count x u number */
 };
-
-enum { KEYS_MAX = 4096 };
 
 struct data_server;
 
