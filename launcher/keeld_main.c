@@ -12,7 +12,6 @@
 #include <base/settings/param.h>
 #include <errno.h>
 #include <launcher/node/daemon.h>
-#include <launcher/node/onward.h>
 #include <launcher/node/orders/home.h>
 #include <launcher/node/orders/hosting.h>
 #include <launcher/node/tree_repair.h>
@@ -130,28 +129,7 @@ static void ordered_to_exit(void *arg)
     stop(arg, 0);
 }
 
-static void agent_started(void *arg, uint32_t id, int input, int errors)
-{
-    const struct keeld *keeld = arg;
-    onward_agent_started(keeld->daemon, id, input, errors);
-}
-
-static void agent_failed(void *arg, uint32_t id, int error)
-{
-    const struct keeld *keeld = arg;
-    onward_agent_failed(keeld->daemon, id, error);
-}
-
-static void agent_exited(void *arg, uint32_t id, int wait_status)
-{
-    const struct keeld *keeld = arg;
-    onward_agent_exited(keeld->daemon, id, wait_status);
-}
-
 static const struct daemon_ops daemon_ops = {
-    .agent_started = agent_started,
-    .agent_failed = agent_failed,
-    .agent_exited = agent_exited,
     .link = link_changed,
     .silent = silence_changed,
     .shepherd_lost = shepherd_lost,

@@ -16,6 +16,18 @@ struct agent_command {
     enum proc_stdio err; /* its stderr */
 };
 
+/* What the shepherd says of agents, to whom they belong; on the loop. */
+struct agent_ops {
+    /* Takes both descriptors; errors -1: the agent's stderr is this process's. */
+    void (*started)(void *arg, uint32_t id, int input, int errors);
+    void (*failed)(void *arg, uint32_t id, int error);
+    void (*exited)(void *arg, uint32_t id, int wait_status);
+};
+struct agent_watcher {
+    const struct agent_ops *ops; /* borrowed, as is arg; NULL: there are no agents */
+    void *arg;
+};
+
 /* Adds the words of a command, split at spaces, to a NULL-ended array of strings. False: no memory.
  */
 bool agent_split(char ***words, const char *command) KEEL_MUST_CHECK;

@@ -223,8 +223,9 @@ static bool tell_home(struct agents *agents, uint32_t vpid, int input, char *rea
     return error == 0;
 }
 
-void agents_started(struct agents *agents, uint32_t id, int input, int errors)
+static void started(void *arg, uint32_t id, int input, int errors)
 {
+    struct agents *agents = arg;
     struct agent *agent = find(agents, id - AGENT_ID(0));
     char why[320];
     if (!agent) {
@@ -240,8 +241,9 @@ void agents_started(struct agents *agents, uint32_t id, int input, int errors)
     }
 }
 
-void agents_failed(struct agents *agents, uint32_t id, int error)
+static void failed(void *arg, uint32_t id, int error)
 {
+    struct agents *agents = arg;
     struct agent *agent = find(agents, id - AGENT_ID(0));
     char why[256];
     if (agent && agent->state == AGENT_TRIES) {
@@ -251,8 +253,9 @@ void agents_failed(struct agents *agents, uint32_t id, int error)
     }
 }
 
-void agents_exited(struct agents *agents, uint32_t id, int wait_status)
+static void exited(void *arg, uint32_t id, int wait_status)
 {
+    struct agents *agents = arg;
     struct agent *agent = find(agents, id - AGENT_ID(0));
     char why[1024];
     if (!agent) {
@@ -268,6 +271,8 @@ void agents_exited(struct agents *agents, uint32_t id, int wait_status)
     }
     start_queued(agents);
 }
+
+const struct agent_ops agents_ops = {.started = started, .failed = failed, .exited = exited};
 
 void agents_home(struct agents *agents, uint32_t vpid)
 {

@@ -49,9 +49,7 @@ void agents_go_on(struct agents *agents);
 /* Nobody waits for this daemon any longer: its agent ends if it has not come home. */
 void agents_end(struct agents *agents, uint32_t vpid);
 
-/* The shepherd's events. Takes both descriptors. */
-void agents_started(struct agents *agents, uint32_t id, int input, int errors);
-void agents_failed(struct agents *agents, uint32_t id, int error);
-void agents_exited(struct agents *agents, uint32_t id, int wait_status);
+/* Their arg is the agents; NULL: they are destroyed. */
+extern const struct agent_ops agents_ops;
 
 #endif

@@ -266,24 +266,6 @@ static void from_daemon(void *arg, const struct rml_info *info, opal_buffer_t **
 
 /* --- what this process's daemon part says --- */
 
-static void agent_started(void *arg, uint32_t id, int input, int errors)
-{
-    struct hnp *hnp = arg;
-    plm_agent_started(&hnp->plm, id, input, errors);
-}
-
-static void agent_failed(void *arg, uint32_t id, int error)
-{
-    struct hnp *hnp = arg;
-    plm_agent_failed(&hnp->plm, id, error);
-}
-
-static void agent_exited(void *arg, uint32_t id, int wait_status)
-{
-    struct hnp *hnp = arg;
-    plm_agent_exited(&hnp->plm, id, wait_status);
-}
-
 static void link_changed(void *arg, uint32_t vpid, const char *why, bool closed)
 {
     struct hnp *hnp = arg;
@@ -340,9 +322,6 @@ static void look(void *arg, const orte_process_name_t *tool, uint64_t number, bo
 static const struct tools_ops tools_ops = {.count = count_ranks, .look = look};
 
 static const struct daemon_ops daemon_ops = {
-    .agent_started = agent_started,
-    .agent_failed = agent_failed,
-    .agent_exited = agent_exited,
     .link = link_changed,
     .silent = silence_changed,
     .shepherd_lost = shepherd_lost,
@@ -401,6 +380,7 @@ static int open_daemon(struct hnp *hnp, char *reason, size_t reason_size)
     };
     int status = daemon_create(&hnp->daemon, &config, &daemon_ops, hnp, reason, reason_size);
     if (status == ORTE_SUCCESS) {
+        hnp->daemon->agents = (struct agent_watcher){&plm_agents, &hnp->plm};
         rml_handle(hnp->daemon->rml, RML_TAG_REPORT, from_daemon, hnp);
         hnp_stdio_init(hnp);
         status = tools_create(&hnp->tools, hnp->daemon->rml, hnp->identity.family,

@@ -38,11 +38,6 @@ struct daemon_config {
 
 /* What its owner (hnp.c, keeld.c) wants to know. */
 struct daemon_ops {
-    /* An agent's process has started (input: its standard input, the callee's), failed to, or
-     * ended. NULL where there are no agents. */
-    void (*agent_started)(void *arg, uint32_t id, int input, int errors);
-    void (*agent_failed)(void *arg, uint32_t id, int error);
-    void (*agent_exited)(void *arg, uint32_t id, int wait_status);
     /* The link to another daemon is up (why NULL) or down; closed: by one of its ends. */
     void (*link)(void *arg, uint32_t vpid, const char *why, bool closed);
     /* Another daemon is silent, or heard again (rml_config.silent). */
@@ -117,6 +112,7 @@ struct daemon {
     struct iof *iof;
     const struct daemon_ops *ops;
     void *arg;
+    struct agent_watcher agents; /* of this node's agents */
 
     struct launch launch;     /* map.size 0: no job yet */
     struct local_rank *ranks; /* owned, by rank; only local ones are used */

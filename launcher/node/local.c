@@ -357,7 +357,7 @@ static void started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
         return;
     }
     if (id >= AGENT_ID(0)) {
-        daemon->ops->agent_started(daemon->arg, id, fds[0], fds[2]);
+        daemon->agents.ops->started(daemon->agents.arg, id, fds[0], fds[2]);
         return;
     }
     if (tracer_started(daemon, id, fds)) {
@@ -388,7 +388,7 @@ static void failed(void *arg, uint32_t id, enum start_stage stage, int error)
         return;
     }
     if (id >= AGENT_ID(0)) {
-        daemon->ops->agent_failed(daemon->arg, id, error);
+        daemon->agents.ops->failed(daemon->agents.arg, id, error);
         return;
     }
     if (tracer_failed(daemon, id, error)) {
@@ -492,7 +492,7 @@ static void exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
         return;
     }
     if (id >= AGENT_ID(0)) {
-        daemon->ops->agent_exited(daemon->arg, id, wait_status);
+        daemon->agents.ops->exited(daemon->agents.arg, id, wait_status);
         return;
     }
     if (tracer_exited(daemon, id)) {

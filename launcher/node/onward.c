@@ -156,6 +156,7 @@ static int open_onward(struct daemon *daemon, struct start_order *order)
     onward->order = *order;
     *order = (struct start_order){0};
     daemon->onward = onward;
+    daemon->agents = (struct agent_watcher){&agents_ops, onward->agents};
     return ORTE_SUCCESS;
 }
 
@@ -194,28 +195,9 @@ void onward_destroy(struct daemon *daemon)
 {
     if (daemon->onward) {
         agents_destroy(daemon->onward->agents);
+        daemon->agents.arg = NULL;
         start_order_fini(&daemon->onward->order);
         free(daemon->onward);
         daemon->onward = NULL;
     }
-}
-
-static struct agents *agents_of(const struct daemon *daemon)
-{
-    return daemon->onward ? daemon->onward->agents : NULL;
-}
-
-void onward_agent_started(struct daemon *daemon, uint32_t id, int input, int errors)
-{
-    agents_started(agents_of(daemon), id, input, errors);
-}
-
-void onward_agent_failed(struct daemon *daemon, uint32_t id, int error)
-{
-    agents_failed(agents_of(daemon), id, error);
-}
-
-void onward_agent_exited(struct daemon *daemon, uint32_t id, int wait_status)
-{
-    agents_exited(agents_of(daemon), id, wait_status);
 }

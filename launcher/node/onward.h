@@ -35,9 +35,4 @@ int onward_start(struct daemon *daemon, opal_buffer_t *buffer);   /* ORDER_START
 int onward_started(struct daemon *daemon, opal_buffer_t *buffer); /* ORDER_STARTED */
 void onward_destroy(struct daemon *daemon);
 
-/* The shepherd's events of its agents, as in struct daemon_ops. */
-void onward_agent_started(struct daemon *daemon, uint32_t id, int input, int errors);
-void onward_agent_failed(struct daemon *daemon, uint32_t id, int error);
-void onward_agent_exited(struct daemon *daemon, uint32_t id, int wait_status);
-
 #endif

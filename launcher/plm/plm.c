@@ -6,6 +6,7 @@
 
 #include <base/data/strings.h>
 #include <base/settings/param.h>
+#include <launcher/node/daemon.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,20 +119,32 @@ char *plm_home(const struct plm *plm, uint32_t vpid, size_t *size, char *reason,
     return text;
 }
 
-void plm_agent_started(struct plm *plm, uint32_t id, int input, int errors)
+static struct agent_watcher watcher_of(struct plm *plm, uint32_t id)
 {
-    plm->ops->agent_started(plm, id, input, errors);
+    return id == STEP_ID ? (struct agent_watcher){plm->ops->step, plm}
+                         : (struct agent_watcher){&agents_ops, plm->rsh.agents};
 }
 
-void plm_agent_failed(struct plm *plm, uint32_t id, int error)
+static void agent_started(void *arg, uint32_t id, int input, int errors)
 {
-    plm->ops->agent_failed(plm, id, error);
+    struct agent_watcher watcher = watcher_of(arg, id);
+    watcher.ops->started(watcher.arg, id, input, errors);
 }
 
-void plm_agent_exited(struct plm *plm, uint32_t id, int wait_status)
+static void agent_failed(void *arg, uint32_t id, int error)
 {
-    plm->ops->agent_exited(plm, id, wait_status);
+    struct agent_watcher watcher = watcher_of(arg, id);
+    watcher.ops->failed(watcher.arg, id, error);
 }
+
+static void agent_exited(void *arg, uint32_t id, int wait_status)
+{
+    struct agent_watcher watcher = watcher_of(arg, id);
+    watcher.ops->exited(watcher.arg, id, wait_status);
+}
+
+const struct agent_ops plm_agents = {
+    .started = agent_started, .failed = agent_failed, .exited = agent_exited};
 
 void plm_came_home(struct plm *plm, uint32_t vpid)
 {

@@ -51,6 +51,8 @@ struct plm_config {
     uint32_t grace_s;            /* what ranks have to end by themselves */
 };
 
+#define STEP_ID AGENT_ID(HNP_VPID)
+
 struct plm_ops {
     /* Starts the agents. keeld: the daemon's program. False: the job has failed. */
     bool (*start)(struct plm *plm, char *keeld);
@@ -59,11 +61,8 @@ struct plm_ops {
     /* Adds to what this daemon (HNP_VPID: all of them) is told who it is. False: no memory. The
      * strings are freed by home_fini. */
     bool (*fill)(const struct plm *plm, uint32_t vpid, struct home *home);
-    /* The shepherd's events of the agents. */
-    void (*agent_started)(struct plm *plm, uint32_t id, int input, int errors);
-    void (*agent_failed)(struct plm *plm, uint32_t id, int error);
-    void (*agent_exited)(struct plm *plm, uint32_t id, int wait_status);
     /* The rest may be NULL. */
+    const struct agent_ops *step; /* of the agent of all daemons, STEP_ID; their arg is the plm */
     void (*came_home)(struct plm *plm, uint32_t vpid); /* one more daemon has */
     void (*unstarted)(struct plm *plm, uint32_t starter, uint32_t vpid, const char *why);
     void (*lost)(struct plm *plm, uint32_t vpid); /* it is not waited for any more */
@@ -122,11 +121,7 @@ void plm_fini(struct plm *plm);
 void plm_start(struct plm *plm, const struct plm_config *config, char *keeld);
 /* A daemon is lost: if it has not called home, it is not waited for. */
 void plm_lost(struct plm *plm, uint32_t vpid);
-/* What the daemons' agents do, by the shepherd's events. Takes both descriptors; errors -1: the
- * agent's stderr is keelrun's. */
-void plm_agent_started(struct plm *plm, uint32_t id, int input, int errors);
-void plm_agent_failed(struct plm *plm, uint32_t id, int error);
-void plm_agent_exited(struct plm *plm, uint32_t id, int wait_status);
+extern const struct agent_ops plm_agents; /* their arg is the plm */
 /* One more daemon has called home. */
 void plm_came_home(struct plm *plm, uint32_t vpid);
 /* A daemon that was to start another one says why it cannot. */

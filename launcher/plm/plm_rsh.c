@@ -470,29 +470,11 @@ bool rsh_fill(const struct plm *plm, uint32_t vpid, struct home *home)
     return home->node != NULL;
 }
 
-static void agent_started(struct plm *plm, uint32_t id, int input, int errors)
-{
-    agents_started(plm->rsh.agents, id, input, errors);
-}
-
-static void agent_failed(struct plm *plm, uint32_t id, int error)
-{
-    agents_failed(plm->rsh.agents, id, error);
-}
-
-static void agent_exited(struct plm *plm, uint32_t id, int wait_status)
-{
-    agents_exited(plm->rsh.agents, id, wait_status);
-}
-
 const struct plm_ops plm_rsh = {
     .start = start,
     .grow = grow,
     .lost = rsh_lost,
     .fill = rsh_fill,
-    .agent_started = agent_started,
-    .agent_failed = agent_failed,
-    .agent_exited = agent_exited,
     .came_home = rsh_came_home,
     .unstarted = unstarted,
     .stop = rsh_stop,

@@ -25,8 +25,6 @@ static struct param slurm_args =
                  "More options for the srun that starts the daemons in a Slurm allocation");
 PARAM_ROWS("launcher", slurm_args);
 
-#define STEP_ID AGENT_ID(HNP_VPID)
-
 /* The names of all nodes but keelrun's, by vpid; malloc'd, NULL: no memory. */
 static char *node_list(const struct plm *plm)
 {
@@ -194,14 +192,12 @@ static bool fill(const struct plm *plm, uint32_t vpid, struct home *home)
     return home->nodes != NULL;
 }
 
-static void agent_started(struct plm *plm, uint32_t id, int input, int errors)
+static void step_started(void *arg, uint32_t id, int input, int errors)
 {
+    struct plm *plm = arg;
     size_t size = 0;
     char reason[256];
-    if (id != STEP_ID) {
-        agents_started(plm->rsh.agents, id, input, errors);
-        return;
-    }
+    (void) id;
     step_open(&plm->step, errors);
     char *text = plm_home(plm, HNP_VPID, &size, reason, sizeof(reason));
     int error = text ? agent_tell(input, text, size) : 0;
@@ -215,12 +211,10 @@ static void agent_started(struct plm *plm, uint32_t id, int input, int errors)
 
 /* srun ends with its daemons. Before they are there, its own words say why; when it is killed
  * later, they go on without it. */
-static void agent_exited(struct plm *plm, uint32_t id, int wait_status)
+static void step_exited(void *arg, uint32_t id, int wait_status)
 {
-    if (id != STEP_ID) {
-        agents_exited(plm->rsh.agents, id, wait_status);
-        return;
-    }
+    struct plm *plm = arg;
+    (void) id;
     plm->step_runs = false;
     step_close(&plm->step);
     if (plm->ending) {
@@ -241,15 +235,14 @@ static void agent_exited(struct plm *plm, uint32_t id, int wait_status)
     free(nodes);
 }
 
-static void agent_failed(struct plm *plm, uint32_t id, int error)
+static void step_failed(void *arg, uint32_t id, int error)
 {
-    if (id != STEP_ID) {
-        agents_failed(plm->rsh.agents, id, error);
-        return;
-    }
-    cannot_start(plm, "", error);
-    agent_exited(plm, id, 0);
+    cannot_start(arg, "", error);
+    step_exited(arg, id, 0);
 }
+
+static const struct agent_ops step_ops = {
+    .started = step_started, .failed = step_failed, .exited = step_exited};
 
 /* Daemons end by order; those that are still on their way cannot be told. */
 static bool end(struct plm *plm)
@@ -277,9 +270,7 @@ static void stop(struct plm *plm)
 const struct plm_ops plm_slurm = {
     .start = start,
     .fill = fill,
-    .agent_started = agent_started,
-    .agent_failed = agent_failed,
-    .agent_exited = agent_exited,
+    .step = &step_ops,
     .grow = grow,
     .lost = rsh_lost,
     .came_home = came_home,

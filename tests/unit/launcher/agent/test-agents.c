@@ -54,7 +54,7 @@ static void on_started(void *arg, uint32_t id, pid_t pid, int fds[PROC_FDS])
 {
     (void) arg;
     ck_assert_int_gt(pid, 0);
-    agents_started(agents, id, fds[0], fds[2]);
+    agents_ops.started(agents, id, fds[0], fds[2]);
     started++;
 }
 
@@ -62,14 +62,14 @@ static void on_failed(void *arg, uint32_t id, enum start_stage stage, int error)
 {
     (void) arg;
     (void) stage;
-    agents_failed(agents, id, error);
+    agents_ops.failed(agents, id, error);
 }
 
 static void on_exited(void *arg, uint32_t id, int wait_status, uint32_t peak_kib)
 {
     (void) peak_kib;
     (void) arg;
-    agents_exited(agents, id, wait_status);
+    agents_ops.exited(agents, id, wait_status);
     ended++;
 }
 
