@@ -172,10 +172,26 @@ again()
     kill -KILL "$held"
     wait "$held" 2>/dev/null
     ok "nor are those whose keelrun was killed" no_common "$before" "$(reserved)"
+    unlucky
     before=$(reserved)
     helper=${before%% *}
     kill -TERM "$helper"
     ok "one in reserve can be ended" wait_for 10 is_gone "$helper"
+}
+
+# A daemon of a job that does not end with it: it stands still, as its keelrun is killed.
+unlucky()
+{
+    local all one
+    all=$(reserved)
+    hold 1
+    for one in $all; do
+        [ "$(cat "/proc/$one/comm")" != keeld ] || break
+    done
+    kill -STOP "$one"
+    kill -KILL "$held"
+    wait "$held" 2>/dev/null
+    ok "a daemon that stands still is ended after its job" wait_for 40 is_gone "$one"
 }
 
 all_log()
