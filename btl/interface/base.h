@@ -135,9 +135,9 @@ void btl_report_return(mca_btl_base_module_t *module, opal_proc_t *proc);
 typedef void (*btl_peer_fn)(void *arg, mca_btl_base_module_t *module, opal_proc_t *proc, bool back);
 void btl_watch_peers(btl_peer_fn changed, void *arg);
 
-/* For the choice of rails. Its references to endpoints are its own: del_procs does not see them, so
- * a caller cannot give one away. NULL: there is no choice. */
-struct btl_keeper {
+/* The owner of endpoints: the choice of rails. Its references to them are its own: del_procs does
+ * not see them, so a caller cannot give one away. NULL: there is none. */
+struct btl_owner {
     /* Whether it has one to this endpoint. */
     bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
                   const struct mca_btl_base_endpoint_t *endpoint);
@@ -149,7 +149,7 @@ struct btl_keeper {
                      const orte_process_name_t *name);
     void *arg;
 };
-void btl_set_keeper(const struct btl_keeper *keeper);
+void btl_set_owner(const struct btl_owner *owner);
 /* Of a module: a peer that was not added has come by itself. It is added in this call where the
  * host knows it, so that what it sends names its endpoint. */
 void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name);

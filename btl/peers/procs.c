@@ -10,24 +10,24 @@
 /* In place of the count, while an endpoint is being ended. */
 #define ENDING UINT32_MAX
 
-/* The choice of rails, whose own reference no count shows. */
-static struct btl_keeper keeper;
+/* The choice of rails owns endpoints; no count shows its own reference. */
+static struct btl_owner owner;
 
-void btl_set_keeper(const struct btl_keeper *choice)
+void btl_set_owner(const struct btl_owner *choice)
 {
-    keeper = choice ? *choice : (struct btl_keeper){0};
+    owner = choice ? *choice : (struct btl_owner){0};
 }
 
 void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name)
 {
-    if (keeper.met) {
-        keeper.met(keeper.arg, module, name);
+    if (owner.met) {
+        owner.met(owner.arg, module, name);
     }
 }
 
 bool btl_connects_elsewhere(mca_btl_base_module_t *module, const opal_proc_t *proc)
 {
-    return keeper.connects && keeper.connects(keeper.arg, module, &proc->proc_name);
+    return owner.connects && owner.connects(owner.arg, module, &proc->proc_name);
 }
 
 bool btl_connected(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)
@@ -101,7 +101,7 @@ void btl_retry(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *en
 static bool is_kept(const struct btl_module_entry *entry,
                     const struct mca_btl_base_endpoint_t *endpoint)
 {
-    return keeper.keeps && keeper.keeps(keeper.arg, entry->module, endpoint);
+    return owner.keeps && owner.keeps(owner.arg, entry->module, endpoint);
 }
 
 /* Where it is counted how often callers added an endpoint; NULL: it is none of the module's. */

@@ -456,7 +456,7 @@ int bml_create(struct bml **bml)
         made->modules[made->module_count] = made->candidates[made->module_count].btl;
     }
     btl_watch_peers(note_news, made);
-    btl_set_keeper(&(struct btl_keeper){keeps, note_met, connects, made});
+    btl_set_owner(&(struct btl_owner){keeps, note_met, connects, made});
     return ORTE_SUCCESS;
 }
 
@@ -481,7 +481,7 @@ void bml_destroy(struct bml *bml)
     }
     struct news news;
     btl_watch_peers(NULL, NULL);
-    btl_set_keeper(NULL);
+    btl_set_owner(NULL);
     bml_has_news = false;
     while (take_news(bml, &news)) {
     }

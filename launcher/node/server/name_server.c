@@ -149,8 +149,8 @@ int names_create(struct names **out, struct rml *rml, const orte_process_name_t 
     }
     *names = (struct names){.rml = rml, .me = *me, .hnp = *hnp};
     list_init(&names->questions);
-    bool keeper = me->jobid == hnp->jobid && me->vpid == hnp->vpid;
-    if (keeper && kvs_create(&names->published, NAMES_BYTES_MAX) != ORTE_SUCCESS) {
+    bool owner = me->jobid == hnp->jobid && me->vpid == hnp->vpid;
+    if (owner && kvs_create(&names->published, NAMES_BYTES_MAX) != ORTE_SUCCESS) {
         free(names);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }

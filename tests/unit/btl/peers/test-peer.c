@@ -457,7 +457,7 @@ static bool others_connect(void *arg, const mca_btl_base_module_t *except,
 static struct btl_peer *start_beside(bool *others)
 {
     struct btl_peer *peer = start(true);
-    btl_set_keeper(&(struct btl_keeper){.connects = others_connect, .arg = others});
+    btl_set_owner(&(struct btl_owner){.connects = others_connect, .arg = others});
     wire.retries = true;
     peers.give_way_us = 40;
     btl_peer_want(peer);
@@ -466,7 +466,7 @@ static struct btl_peer *start_beside(bool *others)
 
 static void stop_beside(void)
 {
-    btl_set_keeper(NULL);
+    btl_set_owner(NULL);
     stop();
 }
 
