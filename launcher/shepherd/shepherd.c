@@ -241,7 +241,9 @@ void shepherd_kill_all(struct shepherd *shepherd)
 
 void shepherd_guard(struct shepherd *shepherd, const char *folder)
 {
-    (void) !strings_add(&shepherd->folders, strdup(folder));
+    if (!strings_add(&shepherd->folders, strdup(folder))) {
+        log_warn(LOG_LAUNCHER, "out of memory: %s stays behind if the shepherd is lost", folder);
+    }
     (void) send_command(shepherd, proto_new(COMMAND_GUARD, "s", folder));
     flush_commands(shepherd); /* at once: the caller is about to make it */
 }

@@ -319,10 +319,10 @@ static int do_guard(struct herd *herd, opal_buffer_t *command)
     int status = proto_unpack(command, "s", &folder);
     if (status == OPAL_SUCCESS && folder[0] != '/') {
         free(folder);
-        status = ORTE_ERR_BAD_PARAM;
+        return ORTE_ERR_BAD_PARAM;
     }
-    if (status == OPAL_SUCCESS) {
-        (void) !strings_add(&herd->folders, folder);
+    if (status == OPAL_SUCCESS && !strings_add(&herd->folders, folder)) {
+        status = ORTE_ERR_OUT_OF_RESOURCE;
     }
     return status;
 }
