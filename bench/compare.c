@@ -79,9 +79,10 @@ static void compose(struct bench *bench, const struct probe *probe, size_t bytes
         snprintf(path, room, "%s/../bin/keelrun", programs);
         snprintf(program, room, "%s/../bin/keel-perf", programs);
         snprintf(words, words_room,
-                 "%s --mca btl_tcp_if_include lo PROGRAM --json --time %g --btl %s --size %zu "
+                 "%s --mca btl_tcp_if_include lo PROGRAM --json --time %g %s%s --size %zu "
                  "--test %s",
-                 options, bench->seconds, probe->rail, bytes, probe->what);
+                 options, bench->seconds, probe->rail ? "--btl " : "",
+                 probe->rail ? probe->rail : "", bytes, probe->what);
         break;
     case FROM_PASSES: /* more ranks than processors would yield on empty passes */
         snprintf(path, room, "%s/../bin/keelrun", programs);

@@ -116,7 +116,7 @@ struct probe {
     enum source source;
     const char *name;
     const char *what;    /* the program's test and options */
-    const char *rail;    /* of Keel and MPI */
+    const char *rail;    /* of Keel and MPI; NULL: the best of those that options name */
     size_t first, last;  /* the sizes that it can; 0: all of the metric's */
     unsigned count;      /* of operations of ucx_perftest, at most */
     const char *options; /* of keelrun, beside the usual ones; NULL: -n 2 */
@@ -140,10 +140,14 @@ static const struct probe probes[] = {
     {SM_RATE, PEER, FROM_MPI, "MPI over vader", .what = "rate", .rail = "self,vader"},
     {SM_TAG_TRIP, KEEL, FROM_KEEL, "Keel sm", .what = "tag_lat", .rail = "sm"},
     {SM_TAG_TRIP, NOTE, FROM_KEEL, "its active messages", .what = "am_lat", .rail = "sm"},
+    {SM_TAG_TRIP, NOTE, FROM_KEEL, "with tcp as standby", .what = "tag_lat",
+     .options = "-n 2 --mca btl self,sm,tcp"},
     {SM_TAG_TRIP, PEER, FROM_MPI, "MPI over vader", .what = "trip", .rail = "self,vader"},
     {SM_TAG_TRIP, PEER, FROM_MPICH, "MPICH", .what = "trip"},
     {SM_TAG_TRIP, RAW, FROM_UCX, "UCX tags", .what = UCX_TAGS "tag_lat", .count = 2000000},
     {SM_TAG_RATE, KEEL, FROM_KEEL, "Keel sm", .what = "tag_rate", .rail = "sm"},
+    {SM_TAG_RATE, NOTE, FROM_KEEL, "with tcp as standby", .what = "tag_rate",
+     .options = "-n 2 --mca btl self,sm,tcp"},
     {SM_TAG_RATE, PEER, FROM_MPI, "MPI over vader", .what = "rate", .rail = "self,vader"},
     {SM_TAG_RATE, PEER, FROM_MPICH, "MPICH", .what = "rate"},
     {SM_TAG_STREAM, KEEL, FROM_KEEL, "Keel sm", .what = "tag_bw", .rail = "sm"},
@@ -229,11 +233,11 @@ static const struct probe probes[] = {
      .options = "--oversubscribe -n 8"},
     {SM_COMPANY, NOTE, FROM_KEEL, "16 ranks", .what = "am_lat", .rail = "sm",
      .options = "--oversubscribe -n 16"},
-    {SM_RAILS, PEER, FROM_KEEL, "sm and self alone", .what = "am_lat", .rail = "sm",
+    {SM_RAILS, PEER, FROM_KEEL, "sm and self alone", .what = "am_lat",
      .options = "-n 2 --mca btl self,sm"},
-    {SM_RAILS, NOTE, FROM_KEEL, "and tcp", .what = "am_lat", .rail = "sm",
+    {SM_RAILS, NOTE, FROM_KEEL, "and tcp", .what = "am_lat",
      .options = "-n 2 --mca btl self,sm,tcp"},
-    {SM_RAILS, KEEL, FROM_KEEL, "and tcp and ofi", .what = "am_lat", .rail = "sm",
+    {SM_RAILS, KEEL, FROM_KEEL, "and tcp and ofi", .what = "am_lat",
      .options = "-n 2 --mca btl self,sm,tcp,ofi " OFI_LO "tcp;ofi_rxm"},
     {SM_PASS, NOTE, FROM_PASSES, "15 never met", .what = "strangers", .rail = "sm",
      .options = "-n 16"},
