@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum launcher { KEELRUN, BESIDE, HYDRA, MPIRUN, LAUNCHERS };
-enum { SIZES_MAX = 4, ARGS_MAX = 16, NODES = 64 };
+enum { SIZES_MAX = 4, ARGS_MAX = 16, WORDS_MAX = 32, NODES = 64 };
 
 /* What a gate or goal says is from the launcher's acceptance list: gates are ratios to a peer,
  * goals are milliseconds of a bare launcher on an idle machine with two processors, with a fifth on
@@ -63,6 +63,7 @@ struct result {
 struct bench {
     char programs[PATH_MAX];            /* the folder of this program */
     char commands[LAUNCHERS][PATH_MAX]; /* empty: not to be measured */
+    const char *words[LAUNCHERS];       /* further options; NULL: none */
     char hostfile[64];                  /* of NODES lines */
     const char *only_subject;           /* NULL: all */
     unsigned only_ranks;                /* 0: all */
@@ -100,11 +101,23 @@ static bool is_measured(const struct bench *bench, const struct subject *subject
 
 /* --- runs --- */
 
+/* Splits them, in place, at blanks. */
+static size_t add_words(char *words, const char **argv)
+{
+    size_t count = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(words, " ", &rest); word && count < WORDS_MAX;
+         word = strtok_r(NULL, " ", &rest)) {
+        argv[count++] = word;
+    }
+    return count;
+}
+
 static void run_launcher(struct bench *bench, const struct subject *subject, unsigned ranks,
                          enum launcher launcher, struct run *run)
 {
-    char program[PATH_MAX], number[16];
-    const char *argv[ARGS_MAX];
+    char program[PATH_MAX], number[16], words[1024];
+    const char *argv[ARGS_MAX + WORDS_MAX];
     size_t count = 0;
     program_path(bench, subject, program, sizeof(program));
     snprintf(number, sizeof(number), "%u", ranks);
@@ -112,6 +125,8 @@ static void run_launcher(struct bench *bench, const struct subject *subject, uns
     if (launcher != HYDRA) {
         argv[count++] = "--oversubscribe";
     }
+    snprintf(words, sizeof(words), "%s", bench->words[launcher] ? bench->words[launcher] : "");
+    count += add_words(words, argv + count);
     if (subject->hostfile && launcher != BESIDE) {
         argv[count++] = "-f";
         argv[count++] = bench->hostfile;
@@ -329,6 +344,8 @@ static const struct cli_option options[] = {
     {"ranks", "N", "only with so many ranks", SETS(cli_count, only_ranks)},
     {"keelrun", "PATH", "not the keelrun of this build", SETS(take_command, commands[KEELRUN])},
     {"beside", "PATH", "another keelrun as a further peer", SETS(take_command, commands[BESIDE])},
+    {"options", "WORDS", "further options of keelrun", SETS(cli_text, words[KEELRUN])},
+    {"beside-options", "WORDS", "further options of the one beside", SETS(cli_text, words[BESIDE])},
 };
 
 static void describe(const struct bench *bench)
