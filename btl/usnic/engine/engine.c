@@ -187,7 +187,7 @@ int usnic_engine_progress(struct usnic_engine *engine, uint64_t now_us)
     int count = 0;
 
     wake(engine, now_us);
-    engine->passes++;
+    engine->rounds++;
     engine->full[USNIC_PRIORITY] = engine->full[USNIC_DATA] = false;
     expire(engine);
     if (!list_empty(&engine->resending)) {

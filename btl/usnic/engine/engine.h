@@ -88,7 +88,7 @@ struct usnic_engine {
     size_t flows;    /* that are open */
     size_t flights;  /* packets that are not acknowledged, of all flows */
     size_t kept;     /* early packets */
-    uint32_t passes; /* calls of progress */
+    uint32_t rounds; /* calls of progress */
     bool full[USNIC_CHANNELS];
     uint64_t now_us, swept_us, awake_us;
     uint64_t looked_us, waited_us; /* the last look at the wire; how long after the one before */

@@ -46,7 +46,7 @@ void usnic_flow_open(struct usnic_engine *engine, struct usnic_flow *flow,
     flow->open = NULL;
     flow->sending = NULL;
     flow->pumping = flow->failed = flow->lost = flow->urgent = false;
-    flow->burst = flow->burst_pass = 0;
+    flow->since_round = flow->round = 0;
     flow->passed = 0;
     usnic_window_init(&flow->window, params->first_send);
     usnic_rate_init(&flow->rate, usnic_share_idle(engine), USNIC_WINDOW_PACKETS * full, full);

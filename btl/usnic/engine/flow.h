@@ -68,9 +68,9 @@ struct usnic_flow {
     struct usnic_segment *open;    /* is being filled */
     struct usnic_sending *sending; /* by usnic_flow_send, which calls nobody for it */
     bool pumping, failed;
-    bool urgent;                /* what is in open does not wait for more */
-    uint32_t burst, burst_pass; /* packets made in that pass of the engine */
-    bool lost;                  /* it had failed before all that was sent was acknowledged */
+    bool urgent;                 /* what is in open does not wait for more */
+    uint32_t since_round, round; /* packets made in that round of the engine */
+    bool lost;                   /* it had failed before all that was sent was acknowledged */
     size_t passed; /* bytes of the largest packet that was acknowledged; its user sets it to 0 */
     struct usnic_window window;
     struct usnic_rate rate;

@@ -232,6 +232,7 @@ static bool pack_chunk(struct usnic_engine *engine, struct usnic_flow *flow,
     size_t bytes = usnic_pack_chunk(end_of(flow), room_of(flow), message);
     if (bytes > 0) {
         packs(engine, flow, message, bytes);
+        flow->urgent |= message->position == message->total; /* only small ones wait for others */
     }
     return bytes > 0;
 }
@@ -289,14 +290,14 @@ static bool may_wait(const struct usnic_engine *engine, const struct usnic_flow 
 {
     size_t most = engine->config.pack_after;
 
-    return most > 0 && flow->burst_pass == engine->passes && flow->burst >= most &&
+    return most > 0 && flow->round == engine->rounds && flow->since_round >= most &&
            list_empty(&flow->queue) && flow->open->length < capacity_of(flow) / 2 && !flow->urgent;
 }
 
-static void count_burst(const struct usnic_engine *engine, struct usnic_flow *flow)
+static void count_packet(const struct usnic_engine *engine, struct usnic_flow *flow)
 {
-    flow->burst = flow->burst_pass == engine->passes ? flow->burst + 1 : 1;
-    flow->burst_pass = engine->passes;
+    flow->since_round = flow->round == engine->rounds ? flow->since_round + 1 : 1;
+    flow->round = engine->rounds;
 }
 
 static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
@@ -306,7 +307,7 @@ static bool send_open(struct usnic_engine *engine, struct usnic_flow *flow)
     segment->charge = (uint16_t) usnic_charge(engine, usnic_segment_least(segment));
     flow->open = NULL;
     flow->urgent = false;
-    count_burst(engine, flow);
+    count_packet(engine, flow);
     if (usnic_window_empty(&flow->window)) {
         flow->clock.progress_us = flow->clock.since_us = engine->now_us;
     }
@@ -415,6 +416,17 @@ int usnic_flow_send(struct usnic_engine *engine, struct usnic_flow *flow,
     return sending.done ? 1 : OPAL_SUCCESS;
 }
 
+/* What waits for more goes, and leaves room. */
+static bool push_out(struct usnic_engine *engine, struct usnic_flow *flow)
+{
+    if (!flow->open) {
+        return false;
+    }
+    flow->urgent = true;
+    usnic_pump(engine, flow, 1);
+    return !flow->open;
+}
+
 int usnic_flow_send_short(struct usnic_engine *engine, struct usnic_flow *flow,
                           struct usnic_message *message, uint64_t now_us)
 {
@@ -423,10 +435,12 @@ int usnic_flow_send_short(struct usnic_engine *engine, struct usnic_flow *flow,
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    if (!list_empty(&flow->queue) || flow->pumping || !pack_whole(engine, flow, message)) {
+    engine->now_us = now_us;
+    if (!list_empty(&flow->queue) || flow->pumping ||
+        (!pack_whole(engine, flow, message) &&
+         !(push_out(engine, flow) && pack_whole(engine, flow, message)))) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
-    engine->now_us = now_us;
     usnic_pump(engine, flow, BURST);
     return OPAL_SUCCESS;
 }

@@ -8,7 +8,7 @@ enum { SEGMENTS = 128, SEGMENT_BYTES = 1536, PRIORITY_BYTES = 768 };
 static struct usnic_engine engine;
 static struct usnic_flow flow;
 static uint8_t memory[SEGMENTS * SEGMENT_BYTES];
-static uint8_t bytes[SEGMENT_BYTES];
+static uint8_t bytes[2000];
 static unsigned packets[2]; /* by channel */
 static uint64_t now_us = 1000000;
 
@@ -180,6 +180,36 @@ START_TEST(an_urgent_message_takes_along_those_that_wait)
     send_some(8 + 20);
     send_flagged(8, true);
     ck_assert_uint_eq(packets[USNIC_PRIORITY], 9);
+    ck_assert_ptr_null(flow.open);
+    end();
+}
+END_TEST
+
+/* It is no shortage: what waits goes first. */
+START_TEST(a_message_that_does_not_fit_beside_those_that_wait_is_taken)
+{
+    begin(PRIORITY_BYTES);
+    engine.config.pack_after = 8;
+    grant(64);
+    send_some(8 + 20);
+    ck_assert_ptr_nonnull(flow.open);
+    send(1300);
+    ck_assert_uint_eq(packets[USNIC_PRIORITY] + packets[USNIC_DATA], 10);
+    ck_assert_ptr_null(flow.open);
+    end();
+}
+END_TEST
+
+START_TEST(the_end_of_a_large_message_does_not_wait)
+{
+    struct mca_btl_base_segment_t segment = {{.pval = bytes}, sizeof(bytes)};
+    struct usnic_message message = {.segments = &segment, .count = 1, .total = sizeof(bytes)};
+
+    begin(PRIORITY_BYTES);
+    engine.config.pack_after = 1;
+    grant(64);
+    ck_assert_int_eq(usnic_flow_send(&engine, &flow, &message, now_us), 1);
+    ck_assert_uint_eq(packets[USNIC_DATA], 2);
     ck_assert_ptr_null(flow.open);
     end();
 }
