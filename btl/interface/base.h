@@ -136,11 +136,11 @@ typedef void (*btl_peer_fn)(void *arg, mca_btl_base_module_t *module, opal_proc_
 void btl_watch_peers(btl_peer_fn changed, void *arg);
 
 /* The owner of endpoints: the choice of rails. Its references to them are its own: del_procs does
- * not see them, so a caller cannot give one away. NULL: there is none. */
+ * not see them, so a caller cannot give one away. */
 struct btl_owner {
     /* Whether it has one to this endpoint. */
-    bool (*keeps)(void *arg, const mca_btl_base_module_t *module,
-                  const struct mca_btl_base_endpoint_t *endpoint);
+    bool (*owns)(void *arg, const mca_btl_base_module_t *module,
+                 const struct mca_btl_base_endpoint_t *endpoint);
     /* Called inside btl_met. */
     void (*met)(void *arg, mca_btl_base_module_t *module, const orte_process_name_t *name);
     /* As btl_connects_elsewhere, inside it: may add the process to other modules, and connects
@@ -149,7 +149,7 @@ struct btl_owner {
                      const orte_process_name_t *name);
     void *arg;
 };
-void btl_set_owner(const struct btl_owner *owner);
+void btl_set_owner(const struct btl_owner *owner); /* NULL: there is none */
 /* Of a module: a peer that was not added has come by itself. It is added in this call where the
  * host knows it, so that what it sends names its endpoint. */
 void btl_met(mca_btl_base_module_t *module, const orte_process_name_t *name);
@@ -163,7 +163,7 @@ bool btl_connected(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t
 bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc);
 /* What a call of btl_add_procs counted is such a reference from now on. */
 void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-/* It is none any more, and keeps says so: the endpoint ends unless callers have added it. */
+/* It is none any more, and owns says so: the endpoint ends unless callers have added it. */
 void btl_give_back(mca_btl_base_module_t *module, opal_proc_t *proc,
                    struct mca_btl_base_endpoint_t *endpoint);
 
@@ -205,7 +205,8 @@ int btl_sendi_by_send_on(mca_btl_base_module_t *module, struct mca_btl_base_endp
                          opal_convertor_t *convertor, void *header, size_t header_size,
                          size_t payload_size, uint8_t order, uint32_t flags, uint8_t channel,
                          mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor);
-/* send and sendi, by channel_send and channel_sendi of the component's struct btl_ext_ops. */
+/* send and sendi, by channel_send and channel_sendi of the component's struct btl_ext_ops; both
+ * must be there. */
 int btl_send_by_channel(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                         mca_btl_base_descriptor_t *descriptor, mca_btl_base_tag_t tag);
 int btl_sendi_by_channel(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,

@@ -98,10 +98,10 @@ void btl_retry(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *en
     }
 }
 
-static bool is_kept(const struct btl_module_entry *entry,
-                    const struct mca_btl_base_endpoint_t *endpoint)
+static bool is_owned(const struct btl_module_entry *entry,
+                     const struct mca_btl_base_endpoint_t *endpoint)
 {
-    return owner.keeps && owner.keeps(owner.arg, entry->module, endpoint);
+    return owner.owns && owner.owns(owner.arg, entry->module, endpoint);
 }
 
 /* Where it is counted how often callers added an endpoint; NULL: it is none of the module's. */
@@ -194,7 +194,7 @@ int btl_del_procs(mca_btl_base_module_t *module, size_t count, opal_proc_t **pro
     }
     for (size_t i = 0; i < count; i++) {
         if (endpoints[i] && count_down(entry, endpoints[i], &status) &&
-            !is_kept(entry, endpoints[i])) {
+            !is_owned(entry, endpoints[i])) {
             ended[ended_count++] = endpoints[i];
         }
     }
@@ -220,7 +220,7 @@ bool btl_del_ends(const mca_btl_base_module_t *module,
         return true;
     }
     const uint32_t *count = count_of(entry, endpoint);
-    return count && *count == 1 && !is_kept(entry, endpoint);
+    return count && *count == 1 && !is_owned(entry, endpoint);
 }
 
 void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint)

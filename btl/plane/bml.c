@@ -339,8 +339,8 @@ static bool connects(void *arg, const mca_btl_base_module_t *except,
 }
 
 /* Asked when a caller gives up an endpoint for good, which few do. */
-static bool keeps(void *arg, const mca_btl_base_module_t *module,
-                  const struct mca_btl_base_endpoint_t *endpoint)
+static bool owns(void *arg, const mca_btl_base_module_t *module,
+                 const struct mca_btl_base_endpoint_t *endpoint)
 {
     struct bml *bml = arg;
     size_t m = place_of(bml, module);
@@ -456,7 +456,7 @@ int bml_create(struct bml **bml)
         made->modules[made->module_count] = made->candidates[made->module_count].btl;
     }
     btl_watch_peers(note_news, made);
-    btl_set_owner(&(struct btl_owner){keeps, note_met, connects, made});
+    btl_set_owner(&(struct btl_owner){owns, note_met, connects, made});
     return ORTE_SUCCESS;
 }
 

@@ -88,7 +88,7 @@ static __attribute__((noinline)) int isend_later(struct keel_pml_context *contex
     return status == OPAL_SUCCESS ? start_made(made, request) : status;
 }
 
-/* What needs none. */
+/* Sends without a request. False: the message needs one, and nothing was sent. */
 static inline bool send_now(struct keel_pml_context *context, const opal_convertor_t *data,
                             int32_t dest, int32_t tag, keel_pml_mode_t mode)
 {

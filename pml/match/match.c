@@ -115,8 +115,9 @@ struct match_message *match_drop(struct match *match)
 
 struct match_message *match_post(struct match *match, struct match_receive *receive)
 {
-    const bool some = match->messages.keys > 0;
-    receive->message = some ? match_take(match, receive->source, receive->tag) : NULL;
+    /* Mostly none waits: that spares the call. */
+    receive->message =
+        match->messages.keys > 0 ? match_take(match, receive->source, receive->tag) : NULL;
     receive->posted = !receive->message;
     if (receive->posted) {
         receive->order = match->posts++;

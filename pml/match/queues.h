@@ -33,6 +33,10 @@ void queues_init(struct queues *queues);
 void queues_fini(struct queues *queues);
 
 void queues_append(struct queues *queues, struct queue_link *link, uint64_t key);
+
+/* The next three are for the functions below them and for queues.c. A place that queues_find
+ * returned lasts until something is appended. */
+
 /* Every bit of the key counts in the upper bits of the product, which choose the slot. */
 static inline size_t queues_slot_of(uint64_t key, unsigned bits)
 {
@@ -48,11 +52,6 @@ static inline struct queue_link **queues_find(struct queues *queues, uint64_t ke
     }
     return at;
 }
-/* The oldest item of this key; NULL: none. */
-static inline struct queue_link *queues_first(struct queues *queues, uint64_t key)
-{
-    return queues->keys > 0 ? *queues_find(queues, key) : NULL;
-}
 /* The oldest item of its key, at its place. */
 static inline void queues_remove_first(struct queues *queues, struct queue_link **at)
 {
@@ -66,6 +65,12 @@ static inline void queues_remove_first(struct queues *queues, struct queue_link 
         (*at)->next = link->next;
         list_remove(&link->queue);
     }
+}
+
+/* The oldest item of this key; NULL: none. */
+static inline struct queue_link *queues_first(struct queues *queues, uint64_t key)
+{
+    return queues->keys > 0 ? *queues_find(queues, key) : NULL;
 }
 /* The oldest item of this key, which is removed; NULL: none. */
 static inline struct queue_link *queues_take(struct queues *queues, uint64_t key)

@@ -105,7 +105,8 @@ static inline struct sm_slot *sm_tx_ring_slot(const struct sm_tx_ring *ring, uin
 {
     return &ring->slots[position & (ring->count - 1)];
 }
-/* There is, as far as is known without that look. */
+/* Whether there is room for a message of length bytes in line, by what was last read of the
+ * consumer's word. */
 static inline bool sm_tx_ring_has_room(const struct sm_tx_ring *ring, size_t length)
 {
     return ring->tail - ring->consumed + sm_slots_of(length) <= ring->count;
