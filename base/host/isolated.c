@@ -50,14 +50,19 @@ static bool limit(int resource, uint64_t value)
     return setrlimit(resource, &(struct rlimit){lower, lower}) == 0;
 }
 
-/* Nothing of the parent's is left but its memory. */
-static bool confine(const struct isolated *isolated, int out, pid_t parent)
+/* Nothing of the parent's is left but its memory, and where the kernel does not know close_range,
+ * or forbids it, descriptors. */
+static bool confine(const struct isolated *isolated, pid_t parent)
 {
     uint64_t mapped = mapped_bytes();
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    return null >= 0 && dup2(out, STDOUT_FILENO) >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
-           dup2(null, STDERR_FILENO) >= 0 && close_range(STDERR_FILENO + 1, ~0u, 0) == 0 &&
-           prctl(PR_SET_DUMPABLE, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) {
+        return false;
+    }
+    (void) close_range(STDERR_FILENO + 1, ~0u, 0);
+    alarm(isolated->time_s);
+    errno = ESRCH; /* of what sets none */
+    return prctl(PR_SET_DUMPABLE, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
            getppid() == parent && limit(RLIMIT_CPU, isolated->cpu_s) && mapped > 0 &&
            limit(RLIMIT_AS, mapped + isolated->memory_bytes);
 }
@@ -65,8 +70,8 @@ static bool confine(const struct isolated *isolated, int out, pid_t parent)
 _Noreturn static void run_child(const struct isolated *isolated, int out, pid_t parent)
 {
     default_signals();
-    if (!confine(isolated, out, parent)) {
-        dprintf(out, "cannot confine %s: %s", isolated->name, strerror(errno));
+    if (dup2(out, STDOUT_FILENO) < 0 || !confine(isolated, parent)) {
+        dprintf(STDOUT_FILENO, "cannot confine %s: %s", isolated->name, strerror(errno));
         _exit(-ORTE_ERROR);
     }
     FILE *stream = fdopen(STDOUT_FILENO, "w");
@@ -129,7 +134,9 @@ static int finish(const struct isolated *isolated, pid_t child, int in, char *te
     if (*reason) {
         return ORTE_ERR_BAD_PARAM;
     }
-    snprintf(reason, reason_size, "%s", text);
+    if (WEXITSTATUS(wait_status) != 0) {
+        snprintf(reason, reason_size, "%s", text);
+    }
     return -WEXITSTATUS(wait_status);
 }
 

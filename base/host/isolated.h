@@ -17,9 +17,12 @@ struct isolated {
 
 /* Runs the work and blocks until it has ended. *text is what it wrote, malloc'd. Where it fails,
  * that is the reason, and its status, from -255 to -1, is returned. ORTE_ERR_BAD_PARAM also when a
- * signal or a call of exit ended it, or it took too long or wrote too much. The child has only
- * standard descriptors, its standard error is dropped, and it ends with this process. Where there
- * are other threads, the work may use what fork leaves intact: malloc, dlopen and stdio. */
+ * signal ended it, or it took too long, wrote too much, or failed without a word. The work may not
+ * call exit, which would write what the parent's streams hold. The child has only standard
+ * descriptors, its standard error is dropped, and it ends with this process. SIGINT, SIGTERM,
+ * SIGHUP and SIGQUIT end this process meanwhile, though it may have blocked them. Where there are
+ * other threads, the work may use what fork leaves intact: malloc, dlopen and stdio. SIGCHLD may
+ * not be ignored. */
 int isolated_run(const struct isolated *isolated, char **text, char *reason,
                  size_t reason_size) KEEL_MUST_CHECK;
 

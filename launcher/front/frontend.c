@@ -84,6 +84,7 @@ void frontend_block_signals(void)
     handled(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* who ignores it, as its parent may have, learns of no child's end */
     signal(SIGXFSZ, SIG_IGN); /* an output file that is too large is an error */
 }
 

@@ -184,6 +184,7 @@ static void too_late(struct loop_timer *timer)
         hung_up(submission);
         return;
     }
+    loop_timer_start(timer, DAEMONS_US); /* once more, where there was no memory for it */
     for (uint32_t i = 0; i < submission->daemon_count; i++) {
         (void) daemon_order(daemon, submission->daemons[i],
                             proto_new(ORDER_UNHOST, "q", submission->job));
@@ -296,15 +297,16 @@ static bool reserve_daemon(struct submission *submission)
     return daemons;
 }
 
-/* One of them has ended. */
+/* That one has ended. Frees a submission that has only waited for it. */
 static void forget_daemon(struct submission *submission, uint32_t vpid)
 {
-    uint32_t count = submission->daemon_count;
-    for (uint32_t i = 0; i < submission->daemon_count && count == submission->daemon_count; i++) {
-        if (submission->daemons[i] == vpid) {
-            submission->daemons[i] = submission->daemons[--submission->daemon_count];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < submission->daemon_count; i++) {
+        if (submission->daemons[i] != vpid) {
+            submission->daemons[kept++] = submission->daemons[i];
         }
     }
+    submission->daemon_count = kept;
     drop_ended(submission);
 }
 

@@ -95,7 +95,7 @@ struct dvm_user_ops {
     bool (*runs)(const struct dvm_user *user);
     /* A daemon is lost; why NULL: the reason comes by a second call. */
     void (*lost)(struct dvm_user *user, uint32_t vpid, const char *why);
-    /* There will be so many daemons. No effect on failure. */
+    /* There will be so many daemons. No effect on failure. NULL: nothing is kept by daemon. */
     int (*grows)(struct dvm_user *user, uint32_t count);
     void (*grown)(struct dvm_user *user); /* of those that were added, who is not lost has joined */
 };

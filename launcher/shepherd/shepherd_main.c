@@ -3,6 +3,7 @@
 #include <base/data/strings.h>
 #include <base/host/session.h>
 #include <base/host/topo.h>
+#include <base/settings/log.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/shepherd/crash.h>
@@ -230,10 +231,12 @@ static struct exec_error refuse(const struct herd *herd, const struct wire_proc 
     if (herd->procs.killing || herd->ending || cancelled) {
         return (struct exec_error){START_FORK, ECANCELED};
     }
-    int error = !app                          ? (proc->app == UINT32_MAX ? E2BIG : EINVAL)
-                : app->program || herd->entry ? (int) app->error
-                : app->error                  ? (int) app->error
-                                              : EINVAL;
+    int error = EINVAL;
+    if (!app) {
+        error = proc->app == UINT32_MAX ? E2BIG : EINVAL;
+    } else if (app->error || app->program || herd->entry) {
+        error = (int) app->error;
+    }
     return (struct exec_error){START_EXEC, error};
 }
 
@@ -322,7 +325,7 @@ static int do_guard(struct herd *herd, opal_buffer_t *command)
         return ORTE_ERR_BAD_PARAM;
     }
     if (status == OPAL_SUCCESS && !strings_add(&herd->folders, folder)) {
-        status = ORTE_ERR_OUT_OF_RESOURCE;
+        log_warn(LOG_LAUNCHER, "out of memory: a folder stays behind if the daemon is lost");
     }
     return status;
 }
@@ -391,7 +394,8 @@ static bool do_commands(struct herd *herd)
             OBJ_RELEASE(command);
         }
         if (status != ORTE_SUCCESS) {
-            daemon_gone(herd); /* one that speaks like this is as good as gone */
+            daemon_gone(herd); /* one that speaks like this, or for whose words there is no memory,
+                                * is as good as gone */
             return false;
         }
     }

@@ -76,6 +76,11 @@ places '^rank 1 on node0: bound to processors 3001 ' "--cpu-set" -n 2 --use-hwth
 places '^rank 0 on node0: bound to processors 3996-3997 ' "a rankfile" --rankfile <(echo 'rank 0=node0 slot=7:206')
 places '^rank 1 on node0: bound to processors 2048-4095 ' "PE=n" -n 2 --map-by slot:PE=1024
 
+# A child reads the topology, whatever the parent of keelrun has ignored.
+run_limited 60 env --ignore-signal=CHLD "$keelrun" --dry-run --simulate 1x4 --simulate-topo 'core:4 pu:1' true
+is "SIGCHLD is ignored: exit code" 0 "$code"
+is "SIGCHLD is ignored: no word" "" "$(cat "$work/err")"
+
 # --- beside mpirun ---
 
 cd "$work" || exit 1

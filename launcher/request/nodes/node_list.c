@@ -256,7 +256,7 @@ static int add_word(struct node_list *list, const char *word, size_t size, uint3
         return wrong_word(list, word, size, reason, reason_size);
     }
     if (given && slots != given) {
-        return wrong(word, size, "slots= gives another number", reason, reason_size);
+        return wrong(word, size, "another number of slots is given beside it", reason, reason_size);
     }
     if (slots_max && slots > slots_max) {
         return wrong(word, size, "the number is more than max_slots", reason, reason_size);

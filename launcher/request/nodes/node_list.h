@@ -26,13 +26,11 @@ enum { NODE_SLOTS_MAX = 1 << 20, NODES_MAX = 1 << 16 };
 /* A whole number from 1 to max, and nothing else. */
 bool node_number(const char *text, size_t size, uint32_t max, uint32_t *number);
 /* Pure. Adds what words say: HOST or HOST:SLOTS, with commas between them. HOST is a name, has
- * ranges
- * ("n[01-16,20]", hostlist.h), or is an IPv6 address, which stands in brackets where slots follow;
- * "USER@" may stand before it.
- * slots and slots_max are given beside the words, 0: not; a number that differs from slots is an
- * error, and slots_max alone are as many slots. A host that is there
- * brings its slots along; without a number, one. ORTE_ERR_BAD_PARAM: reason says which word, and
- * what is wrong; the words before it were added. */
+ * ranges ("n[01-16,20]", hostlist.h), or is an IPv6 address, which stands in brackets where slots
+ * follow; "USER@" may stand before it. slots and slots_max are given beside the words, 0: not; a
+ * number that differs from slots is an error, and slots_max alone are as many slots. A host that is
+ * there brings its slots along; without a number, one. ORTE_ERR_BAD_PARAM: reason says which word,
+ * and what is wrong; the words before it were added. */
 int node_list_parse(struct node_list *list, const char *words, size_t size, uint32_t slots,
                     uint32_t slots_max, char *reason, size_t reason_size) KEEL_MUST_CHECK;
 /* Adds one as it is, perhaps a second time; the words that are parsed do not find it. Takes the

@@ -99,8 +99,8 @@ START_TEST(test_mistakes_are_named_with_their_line)
         {"\xef\xbb\xbf"
          "a",
          "f:1: "},
-        {"a\nb:4 slots=8", "f:2: 'b:4': slots= gives another number"},
-        {"n[1-2]:3,m:2 slots=2", "f:1: 'n[1-2]:3': slots= gives another number"},
+        {"a\nb:4 slots=8", "f:2: 'b:4': another number of slots is given beside it"},
+        {"n[1-2]:3,m:2 slots=2", "f:1: 'n[1-2]:3': another number of slots is given beside it"},
         {"a:4 max_slots=2", "f:1: 'a:4': the number is more than max_slots"},
         {"slots=2", "f:1: 'slots=2': NAME or NAME:SLOTS is needed"},
         {"a,,b", "f:1: '': NAME or NAME:SLOTS is needed"},
