@@ -151,6 +151,10 @@ static bool check(const struct run_request *request)
     if (app->count || app->per_node || request->dry_run || request->timeout_s) {
         return fail_usage("what says how a job runs belongs to keelrun --dvm", NULL);
     }
+    if (request->simulate_topo) {
+        return fail_usage("--simulate-topo goes with keelrun alone: a DVM's nodes have their own",
+                          NULL);
+    }
     return true;
 }
 
@@ -184,6 +188,15 @@ static enum cmdline_result make_request(struct run_request *request, const struc
 
 /* --- in the background --- */
 
+static void leave_streams(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= STDERR_FILENO && nothing >= 0; fd++) {
+        (void) dup2(nothing, fd);
+    }
+    fd_close(&nothing);
+}
+
 /* The DVM stands: whoever waits for that goes on, and this process has a session of its own. */
 static void stands(void *arg)
 {
@@ -191,12 +204,8 @@ static void stands(void *arg)
     if (*waiter < 0) {
         return;
     }
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     (void) setsid();
-    for (int fd = 0; fd <= STDERR_FILENO && nothing >= 0; fd++) {
-        (void) dup2(nothing, fd);
-    }
-    fd_close(&nothing);
+    leave_streams();
     (void) !fd_write_all(*waiter, "", 1);
     fd_close(waiter);
 }
@@ -295,13 +304,31 @@ static int run(struct shepherd *shepherd, const struct words *words, int *waiter
     return exit_code;
 }
 
+/* In the background, it and what it forks have none of the caller's streams from the start: whoever
+ * reads them waits for their end. */
+static int start_shepherd(struct shepherd **shepherd, bool background)
+{
+    if (!background) {
+        return shepherd_start_with(shepherd, keeld_spare_main);
+    }
+    int ours[] = {fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
+                  fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+    leave_streams();
+    int error = shepherd_start_with(shepherd, keeld_spare_main);
+    for (int i = 0; i < 2 && ours[i] >= 0; i++) {
+        (void) dup2(ours[i], STDOUT_FILENO + i);
+        fd_close(&ours[i]);
+    }
+    return error;
+}
+
 static int stand(const struct words *words)
 {
     struct shepherd *shepherd = NULL;
     fd_fill_standard();
     int waiter = words->daemonize ? fork_away() : -1;
     frontend_block_signals();
-    int error = shepherd_start_with(&shepherd, keeld_spare_main);
+    int error = start_shepherd(&shepherd, words->daemonize);
     return error == 0 ? run(shepherd, words, &waiter)
                       : run_complain(EXIT_RUNTIME, "cannot fork", strerror(-error));
 }

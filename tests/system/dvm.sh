@@ -616,8 +616,9 @@ ends()
     fell "SIGTERM twice"
     is "SIGTERM twice: is told once" 1 "$(grep -c 'ends the DVM$' "$work/dvm.err")"
 
-    run_limited 20 "$dvm" --uri "$uri" --daemonize --simulate 2x1
-    is "--daemonize returns when the DVM stands" 0 "$code"
+    # shellcheck disable=SC2016
+    run_limited 20 bash -c '"$@" 2>&1 | cat' sh "$dvm" --uri "$uri" --daemonize --simulate 2x1
+    is "--daemonize returns when the DVM stands, and so does who reads its output" 0 "$code"
     run_limited 20 "$keelrun" --dvm "$uri" true
     is "--daemonize: a job runs" 0 "$code"
     run_limited 60 "$dvm" --stop "$uri"
@@ -627,6 +628,9 @@ ends()
     run_limited 20 "$dvm" --stop "$uri"
     is "--stop of none: exit code" 125 "$code"
 
+    run_limited 20 "$dvm" --uri "$uri" --simulate 2x2 --simulate-topo 'core:2 pu:1'
+    is "a topology for a DVM: exit code" 2 "$code"
+    like "a topology for a DVM: the reason" "$work/err" 'simulate-topo goes with keelrun alone'
     run_limited 20 "$dvm" --uri "$uri" --daemonize --mca plm_rsh_agent false --host nowhere
     is "a DVM that cannot be started: exit code" 125 "$code"
 
