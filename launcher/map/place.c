@@ -356,6 +356,7 @@ struct shortage {
     unsigned long long most;   /* ranks on all nodes of the job, for max_slots */
     uint32_t nodes;
     bool given;      /* slots of some were given */
+    bool limited;    /* -N or ppr asks for more on some than its max_slots */
     bool open;       /* some have slots that are free, */
     bool processors; /* but not the processors of one more rank, */
     bool shared;     /* which others have taken: overload-allowed would help */
@@ -371,6 +372,14 @@ static bool lacks_processors(const struct mapping *mapping, uint32_t node)
     return lacks;
 }
 
+/* How many ranks -N or ppr puts on a node; 0: as many as there are. */
+static uint64_t count_asked(const struct mapping *mapping, uint32_t node)
+{
+    return mapping->placement->map_by == MAP_BY_PPR
+               ? (uint64_t) mapping->placement->per_object * objects_of(mapping, node)
+               : mapping->per_node;
+}
+
 static struct shortage find_shortage(const struct mapping *mapping)
 {
     struct shortage found = {0};
@@ -383,6 +392,7 @@ static struct shortage find_shortage(const struct mapping *mapping)
             found.nodes++;
             found.placed += state->placed;
             found.given |= node->slots_explicit;
+            found.limited |= node->slots_max > 0 && count_asked(mapping, i) > node->slots_max;
             found.open |= open;
             found.processors |= open && lacks_processors(mapping, i);
             found.shared |= open && state->taken_count > 0 && !mapping->placement->overload;
@@ -395,14 +405,21 @@ static int explain_slots(struct mapping *mapping, const struct shortage *shortag
                          uint32_t left)
 {
     const struct run_request *request = mapping->request;
-    const char *hint =
-        request->oversubscribe || request->no_oversubscribe ? "" : "; --oversubscribe allows it";
+    const char *hint = shortage->limited ? "; max_slots allows no more"
+                       : request->oversubscribe || request->no_oversubscribe
+                           ? ""
+                           : "; --oversubscribe allows it";
     const char *are = shortage->given ? "were given" : "there are";
     if (shortage->open) { /* by ppr, which does not fill it */
         return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
                             "%u of %llu ranks of ppr:%u:%s find no free slot%s", left,
                             (unsigned long long) wanted, mapping->placement->per_object,
                             level_name(mapping->map_level), hint);
+    }
+    if (request->oversubscribe && shortage->limited) {
+        return mapping_fail(mapping, ORTE_ERR_OUT_OF_RESOURCE,
+                            "%llu ranks are more than the %llu that max_slots allows",
+                            shortage->placed + left, shortage->placed);
     }
     if (shortage->placed == 1) {
         are = shortage->given ? "was given" : "there is";

@@ -65,7 +65,7 @@ static void show_nodes(FILE *out, const struct job_plan *plan)
         fprintf(out, "    %s: %u slot%s, %s", node->name, node->slots, node->slots == 1 ? "" : "s",
                 node->slots_explicit ? "given" : "counted");
         if (node->slots_max) {
-            fprintf(out, ", at most %u ranks", node->slots_max);
+            fprintf(out, ", at most %u rank%s", node->slots_max, node->slots_max == 1 ? "" : "s");
         }
         fputc('\n', out);
     }
