@@ -101,7 +101,7 @@ static void explain(const struct isolated *isolated, int error, size_t used, int
                     char *why, size_t size)
 {
     *why = '\0';
-    if (error == ETIMEDOUT) {
+    if (error == ETIMEDOUT || (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGALRM)) {
         snprintf(why, size, "%s has not finished within %u s", isolated->name, isolated->time_s);
     } else if (error) {
         snprintf(why, size, "%s", strerror(error));
