@@ -3,7 +3,6 @@
 #include <base/host/isolated.h>
 
 #include <base/data/clock.h>
-#include <base/text/reason.h>
 #include <base/text/text_file.h>
 #include <errno.h>
 #include <fcntl.h>
