@@ -131,13 +131,21 @@ crashes "debuggers that hang, of a job with no time for them" 136 --stack-traces
 like "debuggers that hang, of a job with no time for them: no stack" "$work/err" \
     "^keelrun: no stack of 1 of 1 \(rank 0\): the debugger took too long"
 
-# One node's debugger is done at once. What that of the other one says ends only a while after it was killed,
-# or with the rank.
+# One node's debugger is done soon after the other one has begun. What that one says ends only a while after
+# it was killed, or with the rank.
 cat >"$work/uneven" <<END
 #!/bin/sh
 for process; do :; done
-tr '\0' '\n' <"/proc/\$process/environ" | grep -qx KEEL_RANK=0 && exit
 killed=\$$ tries=0
+if tr '\0' '\n' <"/proc/\$process/environ" | grep -qx KEEL_RANK=0; then
+    while [ ! -e $work/begun ] && [ \$tries -lt 100 ]; do
+        sleep 0.05
+        tries=\$((tries + 1))
+    done
+    sleep 0.5
+    exit
+fi
+touch $work/begun
 (
     while kill -0 "\$killed"; do sleep 0.05; done
     while kill -0 "\$process" && [ \$tries -lt 30 ]; do
@@ -149,7 +157,7 @@ exec sleep 600
 END
 chmod +x "$work/uneven"
 crashes "a node that is slower" 139 --stack-traces --mca stack_debugger "$work/uneven" --mca stack_trace_s 3600 \
-    --mca stack_traces_s 1 --simulate 2x1 -n 2 \
+    --mca stack_traces_s 3 --simulate 2x1 -n 2 \
     "$crash" segv
 like "a node that is slower: is told with the others" "$work/err" \
     "^keelrun: no stack of 1 of 2 \(rank 1\): the debugger took too long"
