@@ -109,12 +109,20 @@ void rail_say(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoi
     rail_say_to(btl_proc_of(module->btl, endpoint), module, endpoint, header);
 }
 
+/* A process of which no peer was made is looked at anew each time: that asks the modules. */
+static struct rail_link *link_of(const opal_proc_t *proc, const struct rail_module *module)
+{
+    const struct mca_ptl_base_peer_t *peer =
+        proc ? roster_find(module->roster, &proc->proc_name) : NULL;
+    return peer ? peer->link_to : proc ? rail_link_to(proc) : NULL;
+}
+
 void rail_say_to(const opal_proc_t *proc, struct rail_module *module,
                  struct mca_btl_base_endpoint_t *endpoint, const struct rail_header *header)
 {
     uint8_t bytes[RAIL_MOST_BYTES];
     size_t size = rail_encode(bytes, header);
-    struct rail_link *link = proc ? rail_link_to(proc) : NULL;
+    struct rail_link *link = link_of(proc, module);
     if (link) {
         rail_link_say(link, module, endpoint, bytes, size);
         return;
