@@ -119,7 +119,7 @@ END_TEST
 
 START_TEST(test_given_slots_are_kept)
 {
-    assert_refused("--simulate 3x2 -n 7 p", "7 ranks are more than the 6 that max_slots allows");
+    assert_refused("--simulate 3x2 -n 7 p", "7 ranks are more than the 6 slots");
     assert_refused("--host localhost:2 -n 3 p", "--oversubscribe");
     assert_refused("--simulate 1x2 -n 2 p : q", "no slot is free for q");
     assert_refused("--simulate 2x1 -n 5 --map-by ppr:2:node --oversubscribe p",
@@ -271,7 +271,8 @@ START_TEST(test_a_hostfile_may_name_this_machine_and_chooses_of_what_is_allocate
     ck_assert_uint_eq(plan.nodes[0].slots_max, 0);
     job_plan_fini(&plan);
     write_hostfile("n1 max_slots=2\nn2\n");
-    assert_refused("-f h --oversubscribe -N 4 -n 7 p", "7 ranks are more than the 6 that max_slots allows");
+    assert_refused("-f h --oversubscribe -N 4 -n 7 p",
+                   "7 ranks are more than the 6 that max_slots allows");
     ck_assert_ptr_null(strstr(reason, "--oversubscribe"));
     write_hostfile("localhost\n");
     allocate();
