@@ -78,6 +78,16 @@ like "a name in the environment that is nearly right" "$work/err" \
 like "a name in a file that is nearly right" "$work/err" \
     "/keel.conf:2: btl_tcp_link: no parameter has this name; was btl_tcp_links meant"
 is "names that are nearly right: a line for each" 2 "$(wc -l <"$work/err")"
+printf '# mine\n\nbtl_tcp_nonsense = 2\n' >"$work/config/keel/keel.conf"
+run_limited 20 env XDG_CONFIG_HOME="$work/config" KEEL_MCA_btl_usnic_window=5 \
+    OMPI_MCA_btl_tcp_window=1 "$keelrun" --simulate 2x2 --mca rml_suspect 1 "$helpers/member" leave
+is "names that a component does not have: the job runs" 0 "$code"
+like "on the command line" "$work/err" \
+    "--mca rml_suspect: no parameter has this name; the nearest: rml_suspect_ms"
+like "in the environment" "$work/err" \
+    "environment: btl_usnic_window: no parameter has this name; the nearest: btl_usnic_bandwidth,"
+like "in a file" "$work/err" "/keel.conf:3: btl_tcp_nonsense: no parameter has this name"
+is "names that a component does not have: a line for each, in all" 3 "$(wc -l <"$work/err")"
 
 refused --mca fault nonsense true
 like "a fault rule that makes no sense is shown" "$work/err" 'bad rule "nonsense"'

@@ -237,8 +237,7 @@ bool apply_report(struct parser *parser, const char *value)
 
 static bool set_param(struct parser *parser, const char *name, const char *value)
 {
-    const char *meant = mca_meant(name);
-    char why[512];
+    char why[MCA_WHY_MAX];
     if (!param_name_ok(name)) {
         return parser_wrong(parser,
                             "%s '%s': not a parameter's name (docs/parameters.md lists them)",
@@ -254,9 +253,8 @@ static bool set_param(struct parser *parser, const char *name, const char *value
     if (mca_check(name, value, why, sizeof(why)) != ORTE_SUCCESS) {
         return parser_wrong(parser, "%s %s", parser->option, why);
     }
-    if (meant && !strings_value(parser->params, name)) {
-        log_warn(LOG_LAUNCHER, "%s %s: no parameter has this name; was %s meant?", parser->option,
-                 name, meant);
+    if (!strings_value(parser->params, name) && mca_is_unknown(name, why, sizeof(why))) {
+        log_warn(LOG_LAUNCHER, "%s %s: %s", parser->option, name, why);
     }
     if (param_override(name, value) != ORTE_SUCCESS) { /* it fits: nothing was read yet */
         return parser_no_memory(parser);

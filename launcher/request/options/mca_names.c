@@ -4,10 +4,12 @@
 #include <base/settings/param.h>
 #include <launcher/request/options/mca_names.h>
 #include <launcher/request/suggest.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <launcher/request/options/mca_table.inc>
 
+#define UNKNOWN "no parameter has this name"
 enum { SHORTEST = 8 /* shorter names are like too many others */ };
 
 static const struct known *find(const char *name)
@@ -53,25 +55,82 @@ int mca_check(const char *name, const char *value, char *reason, size_t size)
     return known && !is_openmpis(name) ? check(known, value, reason, size) : ORTE_SUCCESS;
 }
 
-const char *mca_meant(const char *name)
+/* The first two words of a name: "btl_tcp" of btl_tcp_links. 0: it has one only. */
+static size_t kind_of(const char *name)
+{
+    size_t first = strcspn(name, "_");
+    return name[first] ? first + 1 + strcspn(name + first + 1, "_") : 0;
+}
+
+static bool is_of_kind(const char *name, const char *kind, size_t size)
+{
+    return size && strncmp(name, kind, size) == 0 && (!name[size] || name[size] == '_');
+}
+
+static bool has_word(const char *name, const char *word, size_t size)
+{
+    for (; *name; name += strcspn(name, "_"), name += *name == '_') {
+        if (strcspn(name, "_") == size && strncmp(name, word, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t words_in_common(const char *name, const char *other)
+{
+    size_t count = 0;
+    for (size_t size; *name; name += size, name += *name == '_') {
+        size = strcspn(name, "_");
+        count += has_word(other, name, size);
+    }
+    return count;
+}
+
+/* Those of its kind that have the most words of the name. */
+static bool name_kind(const char *name, char *text, size_t size)
+{
+    enum { SHOWN = 4 };
+    size_t kind = kind_of(name), most = 0, count = 0, used = 0;
+    for (size_t i = 0; i < sizeof(keels) / sizeof(*keels); i++) {
+        const char *other = keels[i].name;
+        size_t common = is_of_kind(other, name, kind) ? words_in_common(name, other) : 0;
+        if (common == 0 || common < most) {
+            continue;
+        }
+        count = common > most ? 0 : count;
+        used = count ? used : (size_t) snprintf(text, size, UNKNOWN "; the nearest:");
+        if (used < size && count <= SHOWN) {
+            used += (size_t) snprintf(text + used, size - used, "%s %s", count ? "," : "",
+                                      count < SHOWN ? other : "...");
+        }
+        most = common;
+        count++;
+    }
+    return most > 0;
+}
+
+bool mca_is_unknown(const char *name, char *text, size_t size)
 {
     struct suggestion near = {name, strlen(name), SUGGEST_NEVER, NULL};
     if (near.size < SHORTEST || find(name) || is_openmpis(name)) {
-        return NULL;
+        return false;
     }
     for (size_t i = 0; i < sizeof(keels) / sizeof(*keels); i++) {
         suggest_look(&near, keels[i].name);
     }
-    return near.nearest;
+    if (near.nearest) {
+        snprintf(text, size, UNKNOWN "; was %s meant?", near.nearest);
+    }
+    return near.nearest || name_kind(name, text, size);
 }
 
 static void check_given(void *arg, const char *where, const char *name)
 {
-    const char *meant = mca_meant(name);
+    char why[MCA_WHY_MAX];
     (void) arg;
-    if (meant) {
-        log_warn(LOG_LAUNCHER, "%s: %s: no parameter has this name; was %s meant?", where, name,
-                 meant);
+    if (mca_is_unknown(name, why, sizeof(why))) {
+        log_warn(LOG_LAUNCHER, "%s: %s: %s", where, name, why);
     }
 }
 

@@ -230,7 +230,8 @@ START_TEST(test_parameters_that_are_nearly_keels)
     log_set_sink(keep_mistakes, NULL);
     /* Open MPI's, somebody's, short ones, and those whose values Open MPI's programs check */
     assert_parses("--mca pml_ob1_verbose 1 --mca btl_vader_exclusivity 1 --mca btl_keel_verbose 1 "
-                  "--mca my_own_parameter 1 --mca bt1 sm --mca btl_tcp_links many p");
+                  "--mca my_own_parameter 1 --mca bt1 sm --mca btl_tcp_links many "
+                  "--mca btl_usnic_retrans_timeout 9 --mca btl_mine_window 1 --mca tcp_links 1 p");
     ck_assert_str_eq(mistakes, "");
     run_request_fini(&request);
     assert_parses("--mca btl_sm_exclusivty 1 --mca btl_sm_exclusivty 2 p");
@@ -239,6 +240,39 @@ START_TEST(test_parameters_that_are_nearly_keels)
     ck_assert_ptr_eq(strchr(mistakes, '\n') + 1, mistakes + strlen(mistakes));
     ck_assert_str_eq(env_of(0, "KEEL_MCA_btl_sm_exclusivty"), "2");
     run_request_fini(&request);
+}
+END_TEST
+
+/* There is one line, which ends with the text. */
+static void assert_warned(const char *name, const char *text)
+{
+    char words[512], line[1024];
+    snprintf(words, sizeof(words), "--mca %s 1 p", name);
+    snprintf(line, sizeof(line), "--mca %s: no parameter has this name; the nearest: %s\n", name,
+             text);
+    mistakes[0] = '\0';
+    assert_parses(words);
+    size_t size = strlen(line), whole = strlen(mistakes);
+    ck_assert_uint_ge(whole, size);
+    ck_assert_str_eq(mistakes + whole - size, line);
+    ck_assert_ptr_eq(strchr(mistakes, '\n'), mistakes + whole - 1);
+    run_request_fini(&request);
+}
+
+START_TEST(test_parameters_that_a_component_does_not_have)
+{
+    log_set_sink(keep_mistakes, NULL);
+    assert_warned("btl_tcp_use_links", "btl_tcp_links");
+    assert_warned("btl_usnic_window", "btl_usnic_bandwidth, btl_usnic_channels, "
+                                      "btl_usnic_checksum, btl_usnic_connectivity_map, ...");
+    assert_warned("oob_tcp_window_size", "oob_tcp_if_exclude, oob_tcp_if_include");
+    assert_warned("rml_suspect", "rml_suspect_ms");
+    assert_warned(
+        "btl_tcp_" /* and 119 more */
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "btl_tcp_bandwidth, btl_tcp_connect_timeout_ms, btl_tcp_eager_limit, "
+        "btl_tcp_exclusivity, ...");
 }
 END_TEST
 
