@@ -2,6 +2,7 @@
 
 #include <base/data/crypto.h>
 #include <base/settings/fault.h>
+#include <base/text/reason.h>
 #include <btl/sm/peer.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -133,25 +134,26 @@ int sm_peer_attach(struct sm_peer **peer, const struct sm_card *card, const char
 {
     int fd = open_peer(card, session_dir);
     if (fd < 0) {
-        return sm_fail(ORTE_ERR_UNREACH, reason, reason_size,
-                       "opening the segment of process %u: %s", card->pid, strerror(errno));
+        return reason_set(ORTE_ERR_UNREACH, reason, reason_size,
+                          "opening the segment of process %u: %s", card->pid, strerror(errno));
     }
     struct stat found;
     struct sm_peer *made = NULL;
     if (fstat(fd, &found) < 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid() ||
         found.st_uid != card->uid || found.st_size < (off_t) sizeof(struct sm_header) ||
         (uint64_t) found.st_size != card->size || card->size > SM_SEGMENT_MAX) {
-        sm_fail(0, reason, reason_size, "what process %u published is not its segment", card->pid);
+        reason_set(0, reason, reason_size, "what process %u published is not its segment",
+                   card->pid);
         goto close_file;
     }
     made = calloc(1, sizeof(*made));
     int status = made ? map_peer(made, fd, card, (size_t) card->size) : ORTE_ERR_OUT_OF_RESOURCE;
     if (status == ORTE_ERR_NOT_FOUND) {
-        sm_fail(0, reason, reason_size, "the segment of process %u does not fit its card",
-                card->pid);
+        reason_set(0, reason, reason_size, "the segment of process %u does not fit its card",
+                   card->pid);
     } else if (status != ORTE_SUCCESS) {
-        sm_fail(0, reason, reason_size, "mapping the segment of process %u: %s", card->pid,
-                strerror(errno));
+        reason_set(0, reason, reason_size, "mapping the segment of process %u: %s", card->pid,
+                   strerror(errno));
     }
     if (status != ORTE_SUCCESS) {
         sm_peer_detach(made);

@@ -2,7 +2,6 @@
 
 #include <base/data/crypto.h>
 #include <btl/sm/segment/layout.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -58,13 +57,4 @@ char *sm_file_path(const char *session_dir, const uint8_t name[SM_NONCE_BYTES])
     crypto_to_hex(hex, name, SM_NONCE_BYTES);
     char *path;
     return session_dir && asprintf(&path, "%s/sm-%s", session_dir, hex) >= 0 ? path : NULL;
-}
-
-int sm_fail(int status, char *reason, size_t reason_size, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason, reason_size, format, args);
-    va_end(args);
-    return status;
 }

@@ -61,8 +61,4 @@ static inline uint64_t sm_committed_observe(const struct sm_header *header, enum
 /* The path of a segment that is a file; malloc'd. NULL: no session_dir, or no memory. */
 char *sm_file_path(const char *session_dir, const uint8_t name[SM_NONCE_BYTES]);
 
-/* Puts a reason into its buffer; returns status. */
-int sm_fail(int status, char *reason, size_t reason_size, const char *format, ...)
-    KEEL_PRINTF(4, 5);
-
 #endif

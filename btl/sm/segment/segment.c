@@ -2,6 +2,7 @@
 
 #include <base/data/crypto.h>
 #include <base/settings/fault.h>
+#include <base/text/reason.h>
 #include <btl/sm/segment/process.h>
 #include <btl/sm/segment/segment.h>
 #include <errno.h>
@@ -40,17 +41,17 @@ static int set_size(struct sm_segment *segment, char *reason, size_t reason_size
 {
     size_t size = segment->layout.size;
     if (!size_allowed(size)) {
-        return sm_fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
-                       "a segment of %zu bytes is above the limit for file sizes (ulimit -f)",
-                       size);
+        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
+                          "a segment of %zu bytes is above the limit for file sizes (ulimit -f)",
+                          size);
     }
     if (ftruncate(segment->fd, (off_t) size) < 0 || fchmod(segment->fd, 0600) < 0) {
-        return sm_fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "segment of %zu bytes: %s",
-                       size, strerror(errno));
+        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "segment of %zu bytes: %s",
+                          size, strerror(errno));
     }
     if (!segment->path && fcntl(segment->fd, F_ADD_SEALS, SM_MEMFD_SEALS) < 0) {
-        return sm_fail(ORTE_ERR_NOT_SUPPORTED, reason, reason_size, "sealing a memfd: %s",
-                       strerror(errno));
+        return reason_set(ORTE_ERR_NOT_SUPPORTED, reason, reason_size, "sealing a memfd: %s",
+                          strerror(errno));
     }
     return ORTE_SUCCESS;
 }
@@ -74,12 +75,12 @@ static int open_memfd(struct sm_segment *segment, char *reason, size_t reason_si
     crypto_to_hex(name + strlen(SM_MEMFD_NAME), segment->card.nonce, SM_NONCE_BYTES);
     segment->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (segment->fd < 0) {
-        return sm_fail(ORTE_ERR_NOT_SUPPORTED, reason, reason_size, "memfd_create: %s",
-                       strerror(errno));
+        return reason_set(ORTE_ERR_NOT_SUPPORTED, reason, reason_size, "memfd_create: %s",
+                          strerror(errno));
     }
     if (!reopens(segment->fd)) {
-        int status = sm_fail(ORTE_ERR_NOT_SUPPORTED, reason, reason_size,
-                             "a memfd cannot be opened through /proc: %s", strerror(errno));
+        int status = reason_set(ORTE_ERR_NOT_SUPPORTED, reason, reason_size,
+                                "a memfd cannot be opened through /proc: %s", strerror(errno));
         close(segment->fd);
         segment->fd = -1;
         return status;
@@ -93,17 +94,18 @@ static int open_file(struct sm_segment *segment, const char *session_dir, char *
                      size_t reason_size)
 {
     if (!session_dir) {
-        return sm_fail(ORTE_ERR_NOT_SUPPORTED, reason, reason_size, "no session folder for a file");
+        return reason_set(ORTE_ERR_NOT_SUPPORTED, reason, reason_size,
+                          "no session folder for a file");
     }
     crypto_random(segment->card.file, SM_NONCE_BYTES);
     char *path = sm_file_path(session_dir, segment->card.file);
     if (!path) {
-        return sm_fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "out of memory");
+        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "out of memory");
     }
     segment->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (segment->fd < 0) {
-        int status = sm_fail(ORTE_ERR_FILE_OPEN_FAILURE, reason, reason_size, "%s: %s", path,
-                             strerror(errno));
+        int status = reason_set(ORTE_ERR_FILE_OPEN_FAILURE, reason, reason_size, "%s: %s", path,
+                                strerror(errno));
         free(path);
         return status;
     }
@@ -130,13 +132,13 @@ static int map_own(struct sm_segment *segment, char *reason, size_t reason_size)
 {
     int status = allocate(segment->fd, 0, segment->layout.start[0]);
     if (status != ORTE_SUCCESS) {
-        return sm_fail(status, reason, reason_size, "memory for a segment: %s", strerror(errno));
+        return reason_set(status, reason, reason_size, "memory for a segment: %s", strerror(errno));
     }
     void *base =
         mmap(NULL, segment->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
     if (base == MAP_FAILED) {
-        return sm_fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "mapping a segment: %s",
-                       strerror(errno));
+        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "mapping a segment: %s",
+                          strerror(errno));
     }
     segment->base = base;
     segment->header = base;
@@ -153,7 +155,8 @@ static int fill_header(struct sm_segment *segment, char *reason, size_t reason_s
     card->uid = (uint32_t) geteuid();
     card->size = segment->layout.size;
     if (sm_process_start_time(getpid(), &card->start_time) != ORTE_SUCCESS) {
-        return sm_fail(ORTE_ERR_NOT_SUPPORTED, reason, reason_size, "/proc/self/stat: unreadable");
+        return reason_set(ORTE_ERR_NOT_SUPPORTED, reason, reason_size,
+                          "/proc/self/stat: unreadable");
     }
     struct sm_header *header = segment->header;
     memcpy(header->nonce, card->nonce, SM_NONCE_BYTES);
@@ -185,13 +188,13 @@ int sm_segment_create(struct sm_segment **segment, const struct sm_shape *shape,
     struct sm_segment *made = calloc(1, sizeof(*made));
     if (!made || crypto_open() != ORTE_SUCCESS) {
         free(made);
-        return sm_fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "out of memory");
+        return reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "out of memory");
     }
     made->fd = -1;
     made->shape = *shape;
     int status = sm_layout_make(&made->layout, shape);
     if (status != ORTE_SUCCESS) {
-        sm_fail(status, reason, reason_size, "the segment's parameters do not fit together");
+        reason_set(status, reason, reason_size, "the segment's parameters do not fit together");
     } else {
         status = segment_open(made, choice, session_dir, reason, reason_size);
     }
@@ -279,13 +282,13 @@ int sm_segment_renew(struct sm_segment *segment, enum sm_backing_choice choice,
     size_t size = segment->layout.size;
     int status = segment_open(&fresh, choice, session_dir, reason, reason_size);
     if (status == ORTE_SUCCESS && copy_areas(&fresh, segment) != ORTE_SUCCESS) {
-        status = sm_fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "memory for a segment: %s",
-                         strerror(errno));
+        status = reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size,
+                            "memory for a segment: %s", strerror(errno));
     }
     if (status == ORTE_SUCCESS && mremap(fresh.base, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
                                          segment->base) == MAP_FAILED) {
-        status = sm_fail(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "moving a segment: %s",
-                         strerror(errno));
+        status = reason_set(ORTE_ERR_OUT_OF_RESOURCE, reason, reason_size, "moving a segment: %s",
+                            strerror(errno));
     }
     if (status != ORTE_SUCCESS) {
         if (fresh.base) {
