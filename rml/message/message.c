@@ -26,7 +26,7 @@ enum rml_format rml_format_of(opal_dss_buffer_type_t type)
     return type == OPAL_DSS_BUFFER_FULLY_DESC ? RML_BUFFER_FULLY_DESC : RML_BUFFER_NON_DESC;
 }
 
-static void gather(uint8_t *data, const struct iovec *parts, size_t count)
+void rml_iov_gather(uint8_t *data, const struct iovec *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (parts[i].iov_len > 0) {
@@ -54,7 +54,7 @@ struct rml_message *rml_message_create(const struct rml_info *info, enum rml_for
             free(message);
             return NULL;
         }
-        gather(message->data, parts, count);
+        rml_iov_gather(message->data, parts, count);
     }
     return message;
 }

@@ -40,6 +40,8 @@ int rml_message_load(struct rml_message *message, opal_buffer_t *buffer) KEEL_MU
 
 /* Bytes of a scatter list; SIZE_MAX when the sum is above INT_MAX. */
 size_t rml_iov_size(const struct iovec *parts, size_t count);
+/* Copies its bytes, for which there is room. */
+void rml_iov_gather(uint8_t *data, const struct iovec *parts, size_t count);
 /* Is it a list that an application may pass? An empty one may be NULL. */
 bool rml_parts_valid(const struct iovec *parts, int count);
 

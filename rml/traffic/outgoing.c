@@ -34,16 +34,6 @@ static void cut(struct rml_send *send, const struct iovec *parts, size_t count)
     }
 }
 
-static void copy_parts(uint8_t *copy, const struct iovec *parts, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].iov_len > 0) {
-            memcpy(copy, parts[i].iov_base, parts[i].iov_len);
-            copy += parts[i].iov_len;
-        }
-    }
-}
-
 int rml_send_create(struct rml_send **send, struct rml *rml, const struct rml_request *request,
                     size_t size)
 {
@@ -70,7 +60,7 @@ int rml_send_create(struct rml_send **send, struct rml *rml, const struct rml_re
     made->frame_count = frames;
     struct iovec copy = {&made->frames[frames], size};
     if (copies) {
-        copy_parts(copy.iov_base, request->parts, request->count);
+        rml_iov_gather(copy.iov_base, request->parts, request->count);
     }
     cut(made, copies ? &copy : request->parts, copies ? 1 : request->count);
     *send = made;
