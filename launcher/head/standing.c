@@ -79,23 +79,39 @@ static opal_buffer_t *new_nodes(const struct standing *standing)
     return proto_whole(buffer, status);
 }
 
-/* A keelrun may take to plan its job. It may start daemons for that, which have this limit to come
- * and once more to join. */
-static uint64_t plan_us(void)
+/* How long a submission may stay in a state; 0: for ever. To plan its job, a keelrun may start
+ * daemons, which have their limit to come and once more to join. */
+static uint64_t limit_us(enum submission_state state)
 {
-    return 2 * home_limit_us();
+    return state == TALKS_NEW     ? HELLO_US
+           : state == TALKS_PLANS ? 2 * home_limit_us()
+           : state == TALKS_ENDED ? DAEMONS_US
+                                  : 0;
+}
+
+/* The one place where a state changes. */
+static void enter(struct submission *submission, enum submission_state state)
+{
+    struct standing *standing = submission->standing;
+    if (state == TALKS_PLANS) {
+        standing->planner = submission;
+    } else if (standing->planner == submission) {
+        standing->planner = NULL;
+    }
+    submission->state = state;
+    loop_timer_stop(&submission->timer);
+    if (limit_us(state) > 0) {
+        loop_timer_start(&submission->timer, limit_us(state));
+    }
 }
 
 /* The first that waits may plan. */
 static void next_turn(struct standing *standing)
 {
     struct submission *submission;
-    loop_timer_stop(&standing->plan_timer);
     list_for_each (submission, &standing->submissions, struct submission, link) {
         if (submission->state == TALKS_WAITS && !standing->planner && !standing->ending) {
-            standing->planner = submission;
-            submission->state = TALKS_PLANS;
-            loop_timer_start(&standing->plan_timer, plan_us());
+            enter(submission, TALKS_PLANS);
             if (submission->hosts.count > 0) {
                 standing_change(submission);
             } else {
@@ -155,31 +171,22 @@ static void hung_up(void *arg)
     struct standing *standing = submission->standing;
     give_back(submission);
     talk_close(&submission->talk);
-    standing->planner = standing->planner == submission ? NULL : standing->planner;
-    submission->state = TALKS_ENDED;
-    loop_timer_start(&submission->timer, DAEMONS_US);
+    enter(submission, TALKS_ENDED);
     drop_ended(submission);
     next_turn(standing);
     end_when_idle(standing);
-}
-
-static void plans_too_long(struct loop_timer *timer)
-{
-    struct standing *standing = container_of(timer, struct standing, plan_timer);
-    struct submission *planner = standing->planner;
-    if (planner) {
-        const char *why = planner->hosts.count > 0
-                              ? "has not changed in time"
-                              : "has waited too long for this job to be planned";
-        (void) talk_send(&planner->talk, proto_new(TALK_OVER, "s", why));
-        hung_up(planner);
-    }
 }
 
 static void too_late(struct loop_timer *timer)
 {
     struct submission *submission = container_of(timer, struct submission, timer);
     struct daemon *daemon = submission->standing->hnp->daemon;
+    if (submission->state == TALKS_PLANS) {
+        const char *why = submission->hosts.count > 0
+                              ? "has not changed in time"
+                              : "has waited too long for this job to be planned";
+        (void) talk_send(&submission->talk, proto_new(TALK_OVER, "s", why));
+    }
     if (submission->state != TALKS_ENDED) {
         hung_up(submission);
         return;
@@ -219,8 +226,7 @@ static int take_hello(struct submission *submission, opal_buffer_t *buffer)
         status = ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
     if (status == OPAL_SUCCESS) {
-        submission->state = TALKS_WAITS;
-        loop_timer_stop(&submission->timer);
+        enter(submission, TALKS_WAITS);
         next_turn(submission->standing);
     }
     return status;
@@ -251,8 +257,7 @@ static int take_change(struct submission *submission, opal_buffer_t *buffer)
         return refuse(submission, text);
     }
     submission->adds = change != TALK_REMOVE;
-    submission->state = TALKS_WAITS;
-    loop_timer_stop(&submission->timer);
+    enter(submission, TALKS_WAITS);
     next_turn(submission->standing);
     return ORTE_SUCCESS;
 }
@@ -281,8 +286,7 @@ static int take_slots(struct submission *submission, opal_buffer_t *buffer)
         standing->used[i] += taken[i];
     }
     if (submission->state == TALKS_PLANS) {
-        submission->state = TALKS_RUNS;
-        standing->planner = NULL;
+        enter(submission, TALKS_RUNS);
         next_turn(standing);
     }
     return status;
@@ -374,8 +378,7 @@ static int heard(void *arg, uint8_t kind, opal_buffer_t *buffer)
         return take_change(submission, buffer);
     }
     if (kind == TALK_STOP && state == TALKS_NEW) {
-        submission->state = TALKS_STOP;
-        loop_timer_stop(&submission->timer);
+        enter(submission, TALKS_STOP);
         standing_end(submission->standing);
         return ORTE_SUCCESS;
     }
@@ -396,7 +399,7 @@ static void add(struct standing *standing, int fd)
     submission->job = ++standing->last_job;
     list_append(&standing->submissions, &submission->link);
     loop_timer_init(&submission->timer, standing->hnp->config.loop, too_late);
-    loop_timer_start(&submission->timer, HELLO_US);
+    enter(submission, TALKS_NEW);
     talk_open(&submission->talk, fd);
     talk_serve(&submission->talk, standing->hnp->config.loop, &ops, submission);
 }
@@ -577,7 +580,6 @@ int standing_create(struct standing **out, struct hnp *hnp)
     standing->listener = -1;
     standing->user.ops = &user_ops;
     list_init(&standing->submissions);
-    loop_timer_init(&standing->plan_timer, hnp->config.loop, plans_too_long);
     loop_timer_init(&standing->pause_timer, hnp->config.loop, pause_over);
     loop_timer_init(&standing->end_timer, hnp->config.loop, jobs_too_long);
     list_append(&hnp->dvm.users, &standing->user.link);
@@ -599,7 +601,6 @@ void standing_destroy(struct standing *standing)
         loop_io_watch(&standing->listener_io, 0);
         fd_close(&standing->listener);
     }
-    loop_timer_stop(&standing->plan_timer);
     loop_timer_stop(&standing->pause_timer);
     loop_timer_stop(&standing->end_timer);
     list_remove(&standing->user.link);

@@ -17,7 +17,7 @@ bool standing_offers(const struct standing *standing, uint32_t node)
            dvm_lives(&standing->hnp->dvm, vpid);
 }
 
-/* It hangs up then, or plans_too_long does. */
+/* It hangs up then, or its time is over. */
 static void changed(struct submission *submission, const char *why)
 {
     (void) talk_send(&submission->talk,

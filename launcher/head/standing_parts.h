@@ -17,7 +17,7 @@ struct submission {
     struct standing *standing;
     struct talk talk;
     enum submission_state state;
-    struct loop_timer timer; /* in TALKS_NEW and TALKS_ENDED, which do not last */
+    struct loop_timer timer; /* in states that do not last */
     uint64_t job;
     uint32_t mask;   /* its umask */
     char **env;      /* owned: its environment */
@@ -37,7 +37,7 @@ struct standing {
     struct loop_timer pause_timer; /* no descriptor is left: the listener is not watched */
     struct list submissions;
     struct submission *planner; /* of them, TALKS_PLANS; NULL: none */
-    struct loop_timer plan_timer, end_timer;
+    struct loop_timer end_timer;
     uint64_t last_job;
     uint32_t *used;        /* owned, by node */
     struct node_set added; /* that are being added */
