@@ -168,20 +168,7 @@ static int await(struct pair *pair, struct keel_pml_request **request, bool *end
     return status;
 }
 
-/* The first of a batch has come. */
-static int echo_batch(struct pair *pair, size_t size)
-{
-    int status = send(pair->out + pair_turn(pair, size), size, BACK);
-    for (unsigned i = 1; i < batch && status == OPAL_SUCCESS; i++) {
-        status = receive_turn(pair, size, THERE);
-        if (status == OPAL_SUCCESS) {
-            status = send(pair->out + pair_turn(pair, size), size, BACK);
-        }
-    }
-    return status;
-}
-
-/* A new number comes before the batch that it is for. */
+/* A new number has come before the first message of the batch that it is for. */
 static int learn_batch(unsigned *next, struct keel_pml_request **told)
 {
     bool is_new;
@@ -193,6 +180,21 @@ static int learn_batch(unsigned *next, struct keel_pml_request **told)
     return post((unsigned char *) next, sizeof(*next), COUNT, told);
 }
 
+/* All of a batch but the first. */
+static int echo_rest(struct pair *pair, size_t size)
+{
+    int status = OPAL_SUCCESS;
+    for (unsigned i = 1; i < batch && status == OPAL_SUCCESS; i++) {
+        status = receive_turn(pair, size, THERE);
+        if (status == OPAL_SUCCESS) {
+            status = send(pair->out + pair_turn(pair, size), size, BACK);
+        }
+    }
+    return status;
+}
+
+/* The first message of a batch is answered before the batch's number is looked at, for that may
+ * poll. */
 int answer_tag(struct pair *pair, size_t size)
 {
     bool came = true;
@@ -205,10 +207,13 @@ int answer_tag(struct pair *pair, size_t size)
             status = await(pair, &first, &came);
         }
         if (status == OPAL_SUCCESS && came) {
+            status = send(pair->out + pair_turn(pair, size), size, BACK);
+        }
+        if (status == OPAL_SUCCESS && came) {
             status = learn_batch(&next, &told);
         }
         if (status == OPAL_SUCCESS && came) {
-            status = echo_batch(pair, size);
+            status = echo_rest(pair, size);
         }
     }
     (void) keel_pml_request_free(&first);
