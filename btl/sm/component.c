@@ -16,7 +16,7 @@ static struct {
         max_peers, max_regions, use_cma, patience, backing, bell, exclusivity;
 } params = {
     .eager_limit = PARAM_SIZE(
-        "btl_sm_eager_limit", "4k", 512, 1 << 20,
+        "btl_sm_eager_limit", "9k", 512, 1 << 20,
         "Size of a small fragment, and most bytes of a first fragment, header included."),
     .eager_count =
         PARAM_INT("btl_sm_eager_count", "256", 4, 65536, "fragments",
