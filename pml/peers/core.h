@@ -22,6 +22,7 @@ enum {
 struct peer_rail {
     const mca_ptl_base_module_t *ptl; /* borrowed; NULL: this place is free */
     struct rate rate;
+    bool lost; /* no path leads over it now */
 };
 
 /* All of them: made with the first message that is. */

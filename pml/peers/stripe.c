@@ -11,6 +11,20 @@ static uint64_t now_of(const struct peer *peer)
     return host->clock_ns ? host->clock_ns(host->arg) : clock_ns();
 }
 
+/* What a rail claims whose speed is not known: as much more as the best of the others turned out to
+ * have, since those whose claims are low would leave it out. */
+static double claim_of(const struct peer_rails *rails, const mca_ptl_base_module_t *ptl)
+{
+    double times = 1;
+
+    for (size_t i = 0; i < rails->count && rails->rail[i].ptl; i++) {
+        const double claimed = rails->rail[i].ptl->ptl_bandwidth;
+        const double has = rate_speed(&rails->rail[i].rate);
+        times = claimed > 0 && has > times * claimed ? has / claimed : times;
+    }
+    return times * ptl->ptl_bandwidth;
+}
+
 /* Its place among the peer's rails, which it gets if it has none; SCHEDULE_RAILS: none is left. */
 static size_t place_of(const struct peer *peer, const mca_ptl_base_module_t *ptl)
 {
@@ -24,8 +38,8 @@ static size_t place_of(const struct peer *peer, const mca_ptl_base_module_t *ptl
         return SCHEDULE_RAILS;
     }
     if (!rails->rail[i].ptl) {
+        rate_init(&rails->rail[i].rate, claim_of(rails, ptl));
         rails->rail[i].ptl = ptl;
-        rate_init(&rails->rail[i].rate, ptl->ptl_bandwidth);
     }
     return i;
 }
@@ -244,6 +258,30 @@ void stripe_told(struct peer *peer, struct stripe *stripe, const mca_ptl_base_mo
     }
     if (!list_empty(&peer->rails->turns) && !stripe_is_full(peer)) {
         peer_is_due(peer);
+    }
+}
+
+static bool has_path_over(const struct peer *peer, const mca_ptl_base_module_t *ptl)
+{
+    size_t i = 0;
+
+    while (i < peer->paths.count && peer->paths.path[i].ptl != ptl) {
+        i++;
+    }
+    return i < peer->paths.count;
+}
+
+void stripe_renew(struct peer *peer)
+{
+    struct peer_rails *rails = peer->rails;
+
+    for (size_t i = 0; rails && i < rails->count && rails->rail[i].ptl; i++) {
+        struct peer_rail *rail = &rails->rail[i];
+        const bool lost = !has_path_over(peer, rail->ptl);
+        if (rail->lost && !lost) {
+            rate_claim(&rail->rate, claim_of(rails, rail->ptl));
+        }
+        rail->lost = lost;
     }
 }
 

@@ -4,10 +4,10 @@
  * Each rail gets a share with which all end together, counting what it has to do already. It is
  * left out if that is less than its ptl_min_frag_size, or if it has less than a quarter of the
  * fastest one's speed. Its speed is at first what the module claims (ptl_bandwidth), and follows
- * what it does within 200 ms of use (rate.h). One that was left out for a second is measured by a
- * small piece of a long message. Of bytes that a module copies and reports at once nobody knows
- * when they arrive: they are divided by the speeds that are known, and a rail without room is
- * passed over. */
+ * what it does within 200 ms of use (rate.h). So it is again when the rail was lost and is back.
+ * One that was left out for a second is measured by a small piece of a long message. Of bytes that
+ * a module copies and reports at once nobody knows when they arrive: they are divided by the speeds
+ * that are known, and a rail without room is passed over. */
 #ifndef PML_STRIPE_H
 #define PML_STRIPE_H
 
@@ -81,6 +81,9 @@ void stripe_answered(struct peer *peer, struct stripe_ask *ask, const struct str
  * moved some that another one was asked for. */
 void stripe_told(struct peer *peer, struct stripe *stripe, const mca_ptl_base_module_t *ptl,
                  uint64_t bytes, bool there);
+/* The peer's paths were renewed. A rail that is back is measured anew: it had bytes under way for
+ * as long as nobody knew that it was lost. */
+void stripe_renew(struct peer *peer);
 /* What the module reported of a piece in vain, or returned, tells that the path to the peer is
  * lost, which another one will take over. */
 bool stripe_is_recovered(const mca_ptl_base_module_t *ptl, int status);

@@ -2,10 +2,16 @@
 
 #include <pml/pieces/rate.h>
 
+void rate_claim(struct rate *rate, double speed)
+{
+    rate->moved = speed * (double) RATE_PRIOR_NS / 1000;
+    rate->busy_ns = (double) RATE_PRIOR_NS;
+}
+
 void rate_init(struct rate *rate, double speed)
 {
-    *rate = (struct rate){.moved = speed * (double) RATE_PRIOR_NS / 1000,
-                          .busy_ns = (double) RATE_PRIOR_NS};
+    *rate = (struct rate){0};
+    rate_claim(rate, speed);
 }
 
 static void advance(struct rate *rate, uint64_t now_ns)

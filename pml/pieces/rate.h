@@ -16,6 +16,8 @@ struct rate {
 
 /* speed: MB/s that the rail claims. */
 void rate_init(struct rate *rate, double speed);
+/* What was measured is forgotten: the rail claims this speed anew. */
+void rate_claim(struct rate *rate, double speed);
 /* These bytes are under way. */
 void rate_begin(struct rate *rate, uint64_t bytes, uint64_t now_ns);
 /* They are there. */

@@ -3,7 +3,7 @@
 #include <base/data/clock.h>
 #include <base/data/least.h>
 #include <base/settings/log.h>
-#include <pml/peers/peer.h>
+#include <pml/peers/stripe.h>
 #include <pml/progress/progress.h>
 #include <pml/requests/arrival.h>
 #include <pml/requests/control.h>
@@ -141,6 +141,7 @@ static void look_at_paths(struct peer *peer)
     } else if (status != OPAL_SUCCESS) {
         peer_has_changed(peer, OPAL_SUCCESS); /* no memory: later */
     } else {
+        stripe_renew(peer);
         peer_is_due(peer); /* what a lost path did not take */
     }
 }

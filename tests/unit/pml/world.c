@@ -16,7 +16,7 @@ struct rank_module {
     struct mca_ptl_base_peer_t peers[WORLD_RANKS];
     bool added[WORLD_RANKS];
     size_t under_way;
-    uint64_t free_at; /* when what it has to move has been moved, in rounds times speed */
+    double free_at; /* when what it has to move has been moved, in rounds */
 };
 
 /* A send or receive that a module has to do with: packets name it by its number. */
@@ -101,9 +101,9 @@ static struct entry *entry_of_send(const mca_ptl_base_send_request_t *request)
 /* How many rounds from now the module has moved these bytes, too. */
 static uint64_t moved_after(struct rank_module *module, size_t size)
 {
-    const uint64_t speed = world.rules.speed[module->rail], now = rounds * speed;
-    module->free_at = (module->free_at > now ? module->free_at : now) + size;
-    return (module->free_at - now) / speed;
+    const double speed = (double) world.rules.speed[module->rail], now = (double) rounds;
+    module->free_at = (module->free_at > now ? module->free_at : now) + (double) size / speed;
+    return (uint64_t) (module->free_at - now);
 }
 
 static struct packet *packet_new(int rail, int type, int from, int to, size_t size)
@@ -633,7 +633,7 @@ static int add_procs(mca_ptl_base_module_t *ptl, size_t nprocs, struct ompi_proc
     struct rank_module *module = module_of(ptl);
     for (size_t i = 0; i < nprocs; i++) {
         int rank = (int) procs[i]->super.proc_name.vpid;
-        if (rank < world.rules.ranks && !world.dead[rank]) {
+        if (rank < world.rules.ranks && !world.dead[rank] && world.unplugged != module->rail + 1) {
             peers[i] = &module->peers[rank];
             module->added[rank] = true;
             opal_bitmap_set_bit(&reachable->super, (int) i);

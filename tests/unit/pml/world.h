@@ -50,6 +50,7 @@ struct world {
     int send_status;        /* what ptl_send returns; 0: it sends */
     int put_status;         /* what ptl_put and ptl_get return */
     int broken;             /* the rail that fetches nothing, as number + 1; 0: all do */
+    int unplugged;          /* the rail that leads to nobody, as number + 1; 0: all do */
     void (*hook)(int rank); /* in the rank's progress; may be NULL */
     void (*inner)(void);    /* called by ptl_send or ptl_sendi, once; may be NULL */
     int doom, doomed; /* after so many rounds (0: never) this rank is killed, within progress */
