@@ -98,6 +98,12 @@ tests_system_tagged_CPPFLAGS = -I$(top_srcdir)/include
 tests_system_tagged_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_system_tagged_LDADD = lib/libkeel.la
 
+check_PROGRAMS += tests/system/comeback
+tests_system_comeback_SOURCES = tests/system/comeback.c
+tests_system_comeback_CPPFLAGS = -I$(top_srcdir)/include
+tests_system_comeback_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_system_comeback_LDADD = lib/libkeel.la
+
 check_PROGRAMS += tests/system/failover
 tests_system_failover_SOURCES = tests/system/failover.c
 tests_system_failover_CPPFLAGS = -I$(top_srcdir)/include
