@@ -5,6 +5,7 @@
 #include <base/data/list.h>
 #include <base/net/sock.h>
 #include <base/settings/log.h>
+#include <base/text/reason.h>
 #include <errno.h>
 #include <launcher/front/outfile.h>
 #include <launcher/front/stdio.h>
@@ -323,14 +324,14 @@ const char *output_name(void)
     return strcmp(program_invocation_short_name, dvm) == 0 ? dvm : "keelrun";
 }
 
+/* One line, whatever is in the text: names of programs and the like come from anybody. */
 static size_t make_line(char line[LINE_BYTES], const char *text)
 {
-    int size = snprintf(line, LINE_BYTES, "%s: %s\n", output_name(), text);
-    if (size > LINE_BYTES - 1) {
-        size = LINE_BYTES - 1;
-        line[size - 1] = '\n';
-    }
-    return (size_t) size;
+    snprintf(line, LINE_BYTES - 1, "%s: %s", output_name(), text);
+    reason_printable(line);
+    size_t size = strlen(line);
+    line[size] = '\n';
+    return size + 1;
 }
 
 void output_line(struct output *output, const char *text)

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { PUTS = 16, PUT_BYTES = 64 * 1024, LINE_BYTES = 64, SOURCE = 3, PATIENCE_US = 5000000 };
@@ -128,6 +129,25 @@ START_TEST(test_credit_for_tagged_lines_that_are_written)
 {
     struct output_request request = {.tag = OUTPUT_TAG_JOB};
     check_credit(&request);
+}
+END_TEST
+
+START_TEST(test_a_line_of_the_launcher_is_one_line)
+{
+    char text[4096] = "rank 0 (\033[31mprog\n\r, pid 7) failed", told[2048];
+    int fds[2];
+    ck_assert_int_eq(pipe(fds), 0);
+    ck_assert_int_eq(dup2(fds[1], 2), 2);
+    ck_assert(output_line_now(text));
+    ssize_t size = read(fds[0], told, sizeof(told) - 1);
+    ck_assert_int_gt(size, 0);
+    told[size] = '\0';
+    ck_assert_str_eq(told, "keelrun: rank 0 (?[31mprog??, pid 7) failed\n");
+    memset(text, 'x', sizeof(text) - 1);
+    ck_assert(output_line_now(text));
+    size = read(fds[0], told, sizeof(told) - 1);
+    ck_assert_int_gt(size, 1000);
+    ck_assert_ptr_eq(memchr(told, '\n', (size_t) size), told + size - 1);
 }
 END_TEST
 
