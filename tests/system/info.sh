@@ -94,6 +94,8 @@ refuses "no such option" 2 "nosuch" --nosuch
 refuses "ompi_info's format" 2 "^keel-info: --parsable: --json" --parsable
 refuses "a word too many" 2 "^keel-info: what is word" word
 refuses "--md and another" 2 "^keel-info: --md prints" --md --devices
+refuses "--md and --json" 2 "^keel-info: --md prints" --md --json
+refuses "--json and --md" 2 "^keel-info: --md prints" --json --md
 refuses "another shell" 2 "^keel-info: --completion: bash" --completion fish
 is "a full disk: exit code" 1 "$("$info" --params 2>/dev/null >/dev/full; echo $?)"
 run_limited 10 "$info" --version

@@ -26,18 +26,24 @@ static bool take_param(struct cli *cli, const char *value)
     return options->params = true;
 }
 
+static bool take_format(struct cli *cli, enum format format)
+{
+    struct options *options = cli->members;
+    bool other = options->format != FORMAT_TEXT && options->format != format;
+    options->format = format;
+    return !other || cli_wrong(cli, "--md prints all parameters, and nothing else", "") == 0;
+}
+
 static bool take_json(struct cli *cli, const char *value)
 {
     (void) value;
-    ((struct options *) cli->members)->format = FORMAT_JSON;
-    return true;
+    return take_format(cli, FORMAT_JSON);
 }
 
 static bool take_md(struct cli *cli, const char *value)
 {
     (void) value;
-    ((struct options *) cli->members)->format = FORMAT_MD;
-    return true;
+    return take_format(cli, FORMAT_MD);
 }
 
 /* ompi_info's, which gets an answer. */
