@@ -139,6 +139,8 @@ void hnp_home(struct hnp *hnp, uint32_t vpid, char *contact,
 int hnp_unstarted(struct hnp *hnp, uint32_t starter, opal_buffer_t *buffer); /* REPORT_UNSTARTED */
 
 void hnp_tell_progress(struct hnp *hnp); /* FRONT_ASK_PROGRESS */
+/* Tells the user which nodes have not called home, while the job waits for them. */
+void hnp_tell_away(struct hnp *hnp);
 
 /* hnp_plan.c */
 /* The nodes, and the ranks' places, unless other nodes have to tell their topologies first. */

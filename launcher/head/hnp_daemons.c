@@ -363,13 +363,30 @@ static bool is_away(const void *arg, uint32_t vpid)
     return hnp->dvm.daemons[vpid].state == DAEMON_STARTING;
 }
 
+/* The nodes that have not called home, and how many; NULL: none, or no memory. */
+static char *name_away(const struct hnp *hnp, uint32_t *waiting)
+{
+    *waiting = 0;
+    return hnp->dvm.phase == DVM_STARTING ? dvm_name_nodes(&hnp->dvm, is_away, hnp, waiting) : NULL;
+}
+
 void hnp_tell_progress(struct hnp *hnp)
 {
-    uint32_t waiting = 0;
-    const struct dvm *dvm = &hnp->dvm;
-    char *nodes = dvm->phase == DVM_STARTING ? dvm_name_nodes(dvm, is_away, hnp, &waiting) : NULL;
+    uint32_t waiting;
+    char *nodes = name_away(hnp, &waiting);
     channel_send(hnp->config.front,
-                 proto_new(FRONT_PROGRESS, "cuus", (uint8_t) (dvm->phase > DVM_STARTING),
-                           waiting > 0 ? dvm->count - 1 : 0, waiting, nodes ? nodes : "?"));
+                 proto_new(FRONT_PROGRESS, "cuus", (uint8_t) (hnp->dvm.phase > DVM_STARTING),
+                           waiting > 0 ? hnp->dvm.count - 1 : 0, waiting, nodes ? nodes : "?"));
+    free(nodes);
+}
+
+void hnp_tell_away(struct hnp *hnp)
+{
+    uint32_t waiting, all = hnp->dvm.count - 1;
+    char *nodes = name_away(hnp, &waiting);
+    if (waiting > 0 && !job_is_ending(&hnp->job)) {
+        hnp_tell(hnp, "%u of %u nodes %s called home; waiting for %s", all - waiting, all,
+                 all - waiting == 1 ? "has" : "have", nodes ? nodes : "?");
+    }
     free(nodes);
 }

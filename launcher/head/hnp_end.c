@@ -188,7 +188,7 @@ const struct job_ops hnp_job_ops = {
 static void on_timer(struct loop_timer *timer)
 {
     struct hnp_timer *own = container_of(timer, struct hnp_timer, timer);
-    if (own->number == JOB_TIMER_LIMIT && job_runs(&own->hnp->job)) {
+    if (own->number == JOB_TIMER_LIMIT) {
         hnp_explain_limit(own->hnp);
         return;
     }

@@ -62,6 +62,23 @@ is "64 ranks: exit code" 124 "$code"
 like "64 ranks in one line" "$work/err" "^keelrun: 64 of 64: started, .* \(ranks 0-63\)$"
 ok "64 ranks: one line each" said "^keelrun:   rank [0-9]+ on node" 64
 
+# --- a start that hangs: who has not called home ---
+
+printf '#!/bin/sh\nnode=$1\nshift\n[ "$node" = late ] && exec sleep 120\nexec sh -c "$*"\n' >"$work/agent"
+chmod +x "$work/agent"
+run_limited 60 "$keelrun" --mca plm_rsh_agent "$work/agent" --timeout 1 --host late:1 true
+is "--timeout of a start: exit code" 124 "$code"
+is "--timeout of a start: says what it waits for" "keelrun: 0 of 1 nodes have called home; waiting for late
+keelrun: the time limit of 1 s is over" "$(cat "$work/err")"
+start "$keelrun" --mca plm_rsh_agent "$work/agent" --host early:1,late:1 true
+waits_for_late()
+{
+    kill -QUIT "$pid"
+    wait_for 2 grep -q "^keelrun: 1 of 2 nodes has called home; waiting for late$" "$work/err"
+}
+ok "SIGQUIT in a start: says what it waits for" wait_for 60 waits_for_late
+ends
+
 # --- on SIGQUIT the job goes on ---
 
 start "$keelrun" -n 3 --oversubscribe "${no_stacks[@]}" "$member" stuck

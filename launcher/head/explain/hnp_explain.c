@@ -317,6 +317,7 @@ void hnp_explain_signal(struct hnp *hnp)
         conclude(explanation);
     } else if (!job_runs(&hnp->job)) {
         hnp_tell(hnp, "no ranks run: the job is %s", hnp->job.fsm->states[hnp->job.phase]);
+        hnp_tell_away(hnp);
     } else if (begin(hnp, the_user)) {
         hnp_tell(hnp, "this is what the ranks do:");
     }
@@ -325,7 +326,9 @@ void hnp_explain_signal(struct hnp *hnp)
 void hnp_explain_limit(struct hnp *hnp)
 {
     struct explanation *explanation = find_asker(hnp, NULL);
-    if (!explanation) {
+    if (!job_runs(&hnp->job)) {
+        hnp_tell_away(hnp);
+    } else if (!explanation) {
         explanation = begin(hnp, the_user);
         hnp_tell(hnp, "%u s are over, and this is what the ranks do:", hnp->job.limits.timeout_s);
     }
