@@ -6,7 +6,6 @@
 #include <base/settings/param.h>
 #include <btl/fabric/fabric_device.h>
 #include <btl/framework/stats.h>
-#include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_rdma.h>
 #include <btl/ofi/ofi_receive.h>

@@ -1,7 +1,6 @@
 #include <config.h>
 
 #include <base/settings/log.h>
-#include <base/types/name.h>
 #include <btl/ofi/ofi_hello.h>
 #include <btl/ofi/ofi_native.h>
 #include <btl/ofi/ofi_receive.h>

@@ -3,7 +3,6 @@
 #include <launcher/map/show.h>
 
 #include <base/text/json.h>
-#include <launcher/map/view.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include <launcher/node/service.h>
 
 #include <base/net/sock.h>
-#include <base/settings/log.h>
 #include <launcher/node/daemon.h>
 #include <stdlib.h>
 

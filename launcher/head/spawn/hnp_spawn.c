@@ -6,7 +6,6 @@
 #include <launcher/head/spawn/spawn_place.h>
 
 #include <base/data/strings.h>
-#include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <base/text/reason.h>
 #include <stdio.h>

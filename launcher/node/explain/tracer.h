@@ -12,7 +12,6 @@ enum { TRACERS_MAX = 4 }; /* at a time */
 #define TRACER_ID(slot) (0x7fff0000u | (slot))
 
 struct daemon;
-struct tracer;
 
 struct trace_limits {
     uint64_t each_us, all_us; /* all_us 0: none is looked at */
