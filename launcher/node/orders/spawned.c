@@ -129,17 +129,6 @@ bool launch_fits(const struct launch *launch, const struct spawned *spawned)
     return true;
 }
 
-/* A longer copy of an array of numbers; NULL: no memory. */
-static uint32_t *join(const uint32_t *head, uint32_t size, const uint32_t *tail, uint32_t count)
-{
-    uint32_t *joined = calloc((size_t) size + count, sizeof(*joined));
-    if (joined) {
-        memcpy(joined, head, size * sizeof(*joined));
-        memcpy(joined + size, tail, count * sizeof(*joined));
-    }
-    return joined;
-}
-
 const char *launch_app_wdir(const struct launch_app *app, const struct launch_app *parent)
 {
     const struct launch_app *owner = app->wdir && app->wdir[0] ? app : parent;
@@ -168,68 +157,62 @@ static int inherit(struct launch_app *app, const struct launch_app *parent)
     return ORTE_SUCCESS;
 }
 
-/* Room for more ranks' processors behind those that are there. */
-static bool grow_cpus(struct launch *launch, uint32_t count)
+static bool grow_numbers(uint32_t **array, size_t count)
 {
-    size_t size = ((size_t) launch->map.size + count + 1) * sizeof(*launch->cpus);
-    char **cpus = realloc(launch->cpus, size);
-    launch->cpus = cpus ? cpus : launch->cpus;
-    return cpus;
+    uint32_t *grown = realloc(*array, count * sizeof(*grown));
+    *array = grown ? grown : *array;
+    return grown;
 }
 
-static void take_cpus(struct launch *launch, struct spawned *spawned)
+static bool grow_texts(char ***array, size_t count)
 {
-    memcpy(launch->cpus + launch->map.size, spawned->cpus,
-           ((size_t) spawned->count + 1) * sizeof(*spawned->cpus));
+    char **grown = realloc(*array, (count + 1) * sizeof(*grown));
+    *array = grown ? grown : *array;
+    return grown;
+}
+
+/* Room behind what is there. */
+static bool reserve(struct launch *launch, const struct spawned *spawned)
+{
+    struct job_map *map = &launch->map;
+    size_t ranks = (size_t) map->size + spawned->count;
+    size_t nodes = (size_t) map->node_count + spawned->node_count;
+    size_t apps = (size_t) launch->app_count + spawned->app_count;
+    struct launch_app *grown = realloc(launch->apps, apps * sizeof(*grown));
+    launch->apps = grown ? grown : launch->apps;
+    return grown && grow_numbers(&map->daemon_of_node, nodes) &&
+           grow_texts(&map->node_names, nodes) && grow_numbers(&map->node_of, ranks) &&
+           grow_numbers(&map->local_rank_of, ranks) && grow_numbers(&launch->app_of, ranks) &&
+           grow_texts(&launch->cpus, ranks);
+}
+
+/* What it owns of that is the launch's now. */
+static void take(struct launch *launch, struct spawned *spawned)
+{
+    struct job_map *map = &launch->map;
+    for (uint32_t i = 0; i < spawned->app_count; i++) {
+        launch->apps[launch->app_count++] = spawned->apps[i];
+    }
+    for (uint32_t i = 0; i < spawned->node_count; i++, map->node_count++) {
+        map->daemon_of_node[map->node_count] = spawned->daemon_of_node[i];
+        map->node_names[map->node_count] = spawned->node_names[i];
+    }
+    for (uint32_t i = 0; i < spawned->count; i++, map->size++) {
+        map->node_of[map->size] = spawned->node_of[i];
+        map->local_rank_of[map->size] = spawned->local_rank_of[i];
+        launch->app_of[map->size] = spawned->app_of[i];
+        launch->cpus[map->size] = spawned->cpus[i];
+    }
+    launch->cpus[map->size] = NULL;
+    free(spawned->apps);
+    free(spawned->node_names);
     free(spawned->cpus);
-    spawned->cpus = NULL;
-}
-
-/* The names of the nodes and of those that are added, which are moved; NULL: no memory. */
-static char **join_names(struct job_map *map, struct spawned *spawned)
-{
-    size_t count = (size_t) map->node_count + spawned->node_count;
-    char **joined = calloc(count + 1, sizeof(*joined));
-    if (joined) {
-        memcpy(joined, map->node_names, map->node_count * sizeof(*joined));
-        memcpy(joined + map->node_count, spawned->node_names,
-               spawned->node_count * sizeof(*joined));
-        free(spawned->node_names);
-        spawned->node_names = NULL;
-    }
-    return joined;
-}
-
-/* Nodes that the job did not have; no effect on failure. */
-static int add_nodes(struct job_map *map, struct spawned *spawned)
-{
-    if (spawned->node_count == 0) {
-        return ORTE_SUCCESS;
-    }
-    uint32_t *daemons =
-        join(map->daemon_of_node, map->node_count, spawned->daemon_of_node, spawned->node_count);
-    char **names = daemons ? join_names(map, spawned) : NULL;
-    if (!names) {
-        free(daemons);
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    free(map->daemon_of_node);
-    free(map->node_names);
-    map->daemon_of_node = daemons;
-    map->node_names = names;
-    map->node_count += spawned->node_count;
-    return ORTE_SUCCESS;
-}
-
-static void replace(uint32_t **array, uint32_t *with)
-{
-    free(*array);
-    *array = with;
+    spawned->apps = NULL;
+    spawned->node_names = spawned->cpus = NULL;
 }
 
 int launch_extend(struct launch *launch, struct spawned *spawned)
 {
-    struct job_map *map = &launch->map;
     if (!launch_fits(launch, spawned)) {
         return ORTE_ERR_BAD_PARAM;
     }
@@ -239,27 +222,9 @@ int launch_extend(struct launch *launch, struct spawned *spawned)
             return status;
         }
     }
-    uint32_t *node_of = join(map->node_of, map->size, spawned->node_of, spawned->count);
-    uint32_t *local = join(map->local_rank_of, map->size, spawned->local_rank_of, spawned->count);
-    uint32_t *app_of = join(launch->app_of, map->size, spawned->app_of, spawned->count);
-    size_t apps_size = ((size_t) launch->app_count + spawned->app_count) * sizeof(*launch->apps);
-    bool room = node_of && local && app_of && grow_cpus(launch, spawned->count);
-    struct launch_app *apps = room ? realloc(launch->apps, apps_size) : NULL;
-    launch->apps = apps ? apps : launch->apps;
-    if (!apps || add_nodes(map, spawned) != ORTE_SUCCESS) {
-        free(node_of);
-        free(local);
-        free(app_of);
+    if (!reserve(launch, spawned)) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    memcpy(apps + launch->app_count, spawned->apps, spawned->app_count * sizeof(*apps));
-    free(spawned->apps);
-    spawned->apps = NULL;
-    launch->app_count += spawned->app_count;
-    replace(&map->node_of, node_of);
-    replace(&map->local_rank_of, local);
-    replace(&launch->app_of, app_of);
-    take_cpus(launch, spawned);
-    map->size += spawned->count;
+    take(launch, spawned);
     return ORTE_SUCCESS;
 }
