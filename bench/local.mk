@@ -29,7 +29,7 @@ endif
 # What bench/compare starts.
 noinst_PROGRAMS += bench/compare bench/raw
 bench_compare_SOURCES = bench/compare.c bench/compare_tables.h $(bench_common)
-bench_raw_SOURCES = bench/raw.c $(bench_pair)
+bench_raw_SOURCES = bench/raw.c tools/buffer.h $(bench_pair)
 noinst_PROGRAMS += bench/passes
 bench_passes_SOURCES = bench/passes.c bench/series.c bench/series.h
 bench_passes_LDFLAGS = $(AM_LDFLAGS) -no-install
@@ -44,14 +44,14 @@ BENCH_COMPARE += bench/dgram$(EXEEXT)
 endif
 if HAVE_OPENMPI
 BENCH_COMPARE += bench/pingpong
-bench/pingpong: $(top_srcdir)/bench/pingpong.c
-	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICC) -O2 -o $@ $(top_srcdir)/bench/pingpong.c
+bench/pingpong: $(top_srcdir)/bench/pingpong.c $(top_srcdir)/tools/buffer.h
+	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICC) -O2 -I$(top_srcdir) -o $@ $(top_srcdir)/bench/pingpong.c
 CLEANFILES += bench/pingpong
 endif
 if HAVE_MPICH
 BENCH_COMPARE += bench/pingpong.mpich
-bench/pingpong.mpich: $(top_srcdir)/bench/pingpong.c
-	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICH_MPICC) -O2 -Wno-stringop-overflow -o $@ $(top_srcdir)/bench/pingpong.c
+bench/pingpong.mpich: $(top_srcdir)/bench/pingpong.c $(top_srcdir)/tools/buffer.h
+	$(AM_V_GEN)$(MKDIR_P) bench && $(MPICH_MPICC) -O2 -Wno-stringop-overflow -I$(top_srcdir) -o $@ $(top_srcdir)/bench/pingpong.c
 CLEANFILES += bench/pingpong.mpich
 endif
 EXTRA_DIST += bench/pingpong.c bench/ucx-pair bench/fabric-pair bench/pairs

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <tools/buffer.h>
 
 enum { BATCHES_MOST = 10000, WINDOW = 64, SIZE_MOST = 256 << 20, WINDOW_BYTES = 512 << 20 };
 static const double batch_s = 2e-3;
@@ -118,13 +119,11 @@ int main(int argc, char **argv)
     }
     window = WINDOW_BYTES / size < WINDOW ? WINDOW_BYTES / size : WINDOW;
     size_t room = (size_t) (rotate ? rotate : size);
-    out = malloc(room);
-    in = malloc(room);
+    out = buffer_create(room, 1); /* untouched pages are all one page, which stays in the cache */
+    in = buffer_create(room, 0);
     if (!out || !in) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    memset(out, 1, room); /* untouched pages are all one page, which stays in the cache */
-    memset(in, 0, room);
     if (strcmp(argv[3], "trip") == 0) {
         measure(trip, 1, 2, atof(argv[2]));
     } else {

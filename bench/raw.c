@@ -29,6 +29,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <tools/buffer.h>
 #include <unistd.h>
 
 enum { LINE = 64, SIZE_MOST = 256 << 20 };
@@ -118,11 +119,10 @@ static void copy_other(void *arg, unsigned count)
 
 static unsigned char *touched(size_t size)
 {
-    unsigned char *memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+    unsigned char *memory = buffer_create(size, 1);
     if (!memory) {
         die("no memory");
     }
-    memset(memory, 1, size);
     return memory;
 }
 

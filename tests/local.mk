@@ -15,6 +15,7 @@ include $(srcdir)/tests/unit/wireup/local.mk
 include $(srcdir)/tests/unit/bootstrap/local.mk
 include $(srcdir)/tests/unit/compat/local.mk
 include $(srcdir)/tests/unit/launcher/local.mk
+include $(srcdir)/tests/unit/tools/local.mk
 include $(srcdir)/tests/unit/lib/local.mk
 include $(srcdir)/tests/conformance/local.mk
 include $(srcdir)/tests/mpi/local.mk

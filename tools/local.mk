@@ -1,6 +1,6 @@
 # tools: programs for users, over the installed headers and libkeel alone.
 bin_PROGRAMS += bin/keel-info bin/keel-perf bin/keel-ps
-bin_keel_perf_SOURCES = tools/cli.c tools/cli.h tools/json.c tools/json.h \
+bin_keel_perf_SOURCES = tools/buffer.h tools/cli.c tools/cli.h tools/json.c tools/json.h \
 	base/text/json.c base/text/json.h tools/perf/main.c tools/perf/accesses.c tools/perf/btl2.c tools/perf/measure.c \
 	tools/perf/measure.h tools/perf/messages.c tools/perf/options.c tools/perf/options.h \
 	tools/perf/pair.c tools/perf/pair.h tools/perf/place.c tools/perf/place.h \

@@ -102,7 +102,7 @@ report 'what becomes of a job is decided without input and output' "$(grep -rnE 
 
 room tools keel tools base/text/json.h
 room examples keel examples
-room bench keel bench tools/cli.h
+room bench keel bench tools/cli.h tools/buffer.h
 
 # The programs and the data plane never load hwloc or libpmix, which stand in modules.
 report 'only modules include hwloc' "$(grep -rnE --include='*.[ch]' \

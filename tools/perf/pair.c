@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <tools/buffer.h>
 #include <tools/perf/test.h>
 
 /* Fragments up to this size are sent by btl_sendi, which copies. */
@@ -312,16 +313,13 @@ static const struct keel_rail *choose_rail(const orte_process_name_t *peer, cons
 static bool open_memory(struct pair *pair, size_t capacity, char *why, size_t why_size)
 {
     mca_btl_base_module_t *btl = pair->btl;
-    size_t page = 4096;
     pair->capacity = capacity;
-    pair->out = aligned_alloc(page, (capacity + page) / page * page);
-    pair->in = aligned_alloc(page, (capacity + page) / page * page);
+    pair->out = buffer_create(capacity, 0x5a);
+    pair->in = buffer_create(capacity, 0);
     if (!pair->out || !pair->in) {
         snprintf(why, why_size, "no memory for buffers of %zu bytes", capacity);
         return false;
     }
-    memset(pair->out, 0x5a, capacity);
-    memset(pair->in, 0, capacity);
     if (btl->btl_register_mem) {
         pair->out_handle = btl->btl_register_mem(btl, pair->endpoint, pair->out, capacity,
                                                  MCA_BTL_REG_FLAG_ACCESS_ANY);
