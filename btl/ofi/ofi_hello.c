@@ -96,7 +96,6 @@ void ofi_peer_leave(struct btl_peer *life)
 {
     ofi_endpoint *peer = ofi_endpoint_of(life);
 
-    peer->hello.session.proven = peer->hello.session.proven && life->before == PEER_UP;
     rdma_am_cancel(peer->ofi->am, &peer->am, OPAL_ERR_UNREACH);
 }
 

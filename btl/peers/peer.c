@@ -20,7 +20,8 @@ enum event {
     LOCATED,   /* its card was taken */
     CAME,      /* it has spoken first */
     CONNECTED, /* the session is there */
-    LEFT,      /* it has ended the session on purpose */
+    LEAVES,    /* it is about to end the session on purpose */
+    LEFT,      /* it has done so */
     FAILED,    /* progress is to break it */
     LOST,      /* it is broken now */
     READMIT,   /* one that broke may come again: nobody added it, or it is being added */
@@ -38,6 +39,7 @@ enum step {
     SEEK,   /* CARD: asks for it, or goes on at once where the peer is located */
     SHAKE,  /* HANDSHAKE: progress connects */
     JOIN,   /* UP */
+    DRAIN,  /* LEAVING */
     QUEUE,  /* FAILING: progress breaks it */
     BREAK,  /* BROKEN: cut, then the error is reported */
     AGAIN,  /* RETRYING: cut, progress connects after a while */
@@ -55,31 +57,33 @@ static const enum btl_peer_state leads_to[] = {
     [SEEK] = PEER_CARD,      [SHAKE] = PEER_HANDSHAKE, [JOIN] = PEER_UP,
     [QUEUE] = PEER_FAILING,  [BREAK] = PEER_BROKEN,    [CUT] = PEER_IDLE,
     [AGAIN] = PEER_RETRYING, [RETURN] = PEER_UP,       [DROP] = PEER_BROKEN,
-    [RESET] = PEER_IDLE,     [LEAVE] = PEER_CLOSING,   [DOOM] = PEER_CLOSING,
-    [SEVER] = PEER_CLOSING,  [REMOVE] = PEER_ENDED,
+    [RESET] = PEER_IDLE,     [DRAIN] = PEER_LEAVING,   [LEAVE] = PEER_CLOSING,
+    [DOOM] = PEER_CLOSING,   [SEVER] = PEER_CLOSING,   [REMOVE] = PEER_ENDED,
 };
 
 /* clang-format off */
 static const uint8_t table[EVENTS][PEER_STATES] = {
-    /*              IDLE    CARD    HANDSHAKE UP      FAILING  BROKEN  RETRYING  CLOSING  ENDED */
-    [WANTED] =    {SEEK,   STAY,   STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
-    [LOCATED] =   {STAY,   SHAKE,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
-    [CAME] =      {SHAKE,  SHAKE,  STAY,     STAY,   STAY,    STAY,   STAY,     STAY,    STAY},
-    [CONNECTED] = {JOIN,   JOIN,   JOIN,     STAY,   STAY,    STAY,   RETURN,   STAY,    STAY},
-    [LEFT] =      {STAY,   STAY,   CUT,      CUT,    STAY,    STAY,   STAY,     STAY,    STAY},
-    [FAILED] =    {QUEUE,  QUEUE,  QUEUE,    QUEUE,  STAY,    STAY,   AGAIN,    DOOM,    STAY},
-    [LOST] =      {BREAK,  BREAK,  BREAK,    BREAK,  BREAK,   STAY,   AGAIN,    SEVER,   STAY},
-    [READMIT] =   {STAY,   STAY,   STAY,     STAY,   STAY,    RESET,  STAY,     STAY,    STAY},
-    [RETRY] =     {STAY,   STAY,   STAY,     STAY,   STAY,    AGAIN,  STAY,     STAY,    STAY},
-    [GIVE_UP] =   {STAY,   STAY,   STAY,     STAY,   STAY,    STAY,   DROP,     STAY,    STAY},
-    [RESTART] =   {CUT,    CUT,    CUT,      CUT,    CUT,     CUT,    CUT,      STAY,    STAY},
-    [CLOSE] =     {LEAVE,  LEAVE,  LEAVE,    LEAVE,  LEAVE,   LEAVE,  LEAVE,    STAY,    STAY},
-    [END] =       {REMOVE, REMOVE, REMOVE,   REMOVE, REMOVE,  REMOVE, REMOVE,   REMOVE,  STAY},
+    /*              IDLE    CARD    HANDSHAKE  UP      LEAVING  FAILING  BROKEN  RETRYING  CLOSING  ENDED */
+    [WANTED] =    {SEEK,   STAY,   STAY,      STAY,   STAY,    STAY,    STAY,   STAY,     STAY,    STAY},
+    [LOCATED] =   {STAY,   SHAKE,  STAY,      STAY,   STAY,    STAY,    STAY,   STAY,     STAY,    STAY},
+    [CAME] =      {SHAKE,  SHAKE,  STAY,      STAY,   STAY,    STAY,    STAY,   STAY,     STAY,    STAY},
+    [CONNECTED] = {JOIN,   JOIN,   JOIN,      STAY,   STAY,    STAY,    STAY,   RETURN,   STAY,    STAY},
+    [LEAVES] =    {STAY,   STAY,   STAY,      DRAIN,  STAY,    STAY,    STAY,   STAY,     STAY,    STAY},
+    [LEFT] =      {STAY,   STAY,   CUT,       CUT,    CUT,     STAY,    STAY,   STAY,     STAY,    STAY},
+    [FAILED] =    {QUEUE,  QUEUE,  QUEUE,     QUEUE,  QUEUE,   STAY,    STAY,   AGAIN,    DOOM,    STAY},
+    [LOST] =      {BREAK,  BREAK,  BREAK,     BREAK,  BREAK,   BREAK,   STAY,   AGAIN,    SEVER,   STAY},
+    [READMIT] =   {STAY,   STAY,   STAY,      STAY,   STAY,    STAY,    RESET,  STAY,     STAY,    STAY},
+    [RETRY] =     {STAY,   STAY,   STAY,      STAY,   STAY,    STAY,    AGAIN,  STAY,     STAY,    STAY},
+    [GIVE_UP] =   {STAY,   STAY,   STAY,      STAY,   STAY,    STAY,    STAY,   DROP,     STAY,    STAY},
+    [RESTART] =   {CUT,    CUT,    CUT,       CUT,    CUT,     CUT,     CUT,    CUT,      STAY,    STAY},
+    [CLOSE] =     {LEAVE,  LEAVE,  LEAVE,     LEAVE,  LEAVE,   DOOM,    LEAVE,  LEAVE,    STAY,    STAY},
+    [END] =       {REMOVE, REMOVE, REMOVE,    REMOVE, REMOVE,  REMOVE,  REMOVE, REMOVE,   REMOVE,  STAY},
 };
 /* clang-format on */
 
-static const char *const state_names[PEER_STATES] = {
-    "idle", "card", "handshake", "up", "failing", "broken", "retrying", "closing", "ended"};
+static const char *const state_names[PEER_STATES] = {"idle",    "card",    "handshake", "up",
+                                                     "leaving", "failing", "broken",    "retrying",
+                                                     "closing", "ended"};
 
 const char *btl_peer_state_name(const struct btl_peer *peer)
 {
@@ -180,14 +184,14 @@ static void remove_peer(struct btl_peer *peer)
 static void enter_state(struct btl_peer *peer, enum btl_peer_state state)
 {
     struct btl_peers *peers = peer->peers;
+    const enum btl_peer_state before = peer->state;
 
     log_debug(LOG_BTL, "%s: %s: %s -> %s", peers->name, ORTE_NAME_PRINT(&peer->name),
               state_names[peer->state], state_names[state]);
-    peer->before = peer->state;
     peer->state = state;
-    peers->retrying -= peer->before == PEER_RETRYING;
+    peers->retrying -= before == PEER_RETRYING;
     peers->retrying += state == PEER_RETRYING;
-    peers->handshaking -= peer->before == PEER_HANDSHAKE;
+    peers->handshaking -= before == PEER_HANDSHAKE;
     peers->handshaking += state == PEER_HANDSHAKE;
     peer->looks = 0;
     if (peers->retrying == 0) {
@@ -292,6 +296,11 @@ bool btl_peer_up(struct btl_peer *peer, uint64_t incarnation)
     peer->incarnation = up ? incarnation : peer->incarnation;
     peer->departed &= !up;
     return up;
+}
+
+void btl_peer_leaves(struct btl_peer *peer)
+{
+    happened(peer, LEAVES);
 }
 
 void btl_peer_left(struct btl_peer *peer)

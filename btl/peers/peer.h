@@ -10,15 +10,16 @@
  *         '------------------------ FAILING --------------------> BROKEN <---> RETRYING ---> UP
  *                                                                     retry on, off  connected
  *
+ *        UP -- it says goodbye --> LEAVING -- it has all that was sent to it --> IDLE
  *        any but ENDED -- del_procs --> CLOSING -- said and answered --> ENDED
  *
  * A peer that connects leads to UP from every state before it. BROKEN lasts until del_procs or a
  * restart; where nobody added the peer, until it comes again; or until the choice of rails has it
  * tried again: RETRYING takes nothing either, connects every BTL_RETRY_US, and where a network link
  * comes up, and fails without a report. HANDSHAKE fails after give_way_us where another module has
- * connected to the peer. One that is lost while CLOSING is cut, and stays so. While a peer is
- * FAILING, nothing was called back yet: progress does it, and reports the error once,
- * after all callbacks.
+ * connected to the peer. LEAVING takes nothing for the moment, and is lost as UP is. One that is
+ * lost while CLOSING is cut, and stays so. While a peer is FAILING, nothing was called back yet:
+ * progress does it, and reports the error once, after all callbacks.
  *
  * A transport's endpoint begins with a struct btl_peer, and comes from a roster: a peer that is
  * never used costs its entry there. One thread at a time. */
@@ -35,6 +36,7 @@ enum btl_peer_state {
     PEER_CARD,      /* the host looks for its card */
     PEER_HANDSHAKE, /* the transport connects, or waits until wake_us to try again */
     PEER_UP,
+    PEER_LEAVING, /* it said goodbye: what was sent before still goes out */
     PEER_FAILING, /* from here on it takes nothing */
     PEER_BROKEN,
     PEER_RETRYING, /* as HANDSHAKE, for one that broke */
@@ -51,11 +53,11 @@ struct btl_peer {
     struct list link;        /* in used */
     struct list waiting;     /* in connecting, or in failing */
     orte_process_name_t name;
-    opal_proc_t *proc;                 /* add_procs' (borrowed); NULL: it came by itself */
-    enum btl_peer_state state, before; /* before: the last change */
-    bool located;                      /* its card was taken */
-    bool departed;                     /* it has left by itself, and did not come back since */
-    bool hidden;                       /* it is in no roster, and fails without a report */
+    opal_proc_t *proc; /* add_procs' (borrowed); NULL: it came by itself */
+    enum btl_peer_state state;
+    bool located;   /* its card was taken */
+    bool departed;  /* it has left by itself, and did not come back since */
+    bool hidden;    /* it is in no roster, and fails without a report */
     bool elsewhere; /* its card says that other modules reach it: this one never will */
     uint8_t looks;  /* at its handshake */
     struct btl_card_question *question; /* NULL: none is open */
@@ -105,7 +107,7 @@ struct btl_peers {
     orte_process_name_t me;
     uint64_t (*clock_us)(void);
     uint64_t handshake_us, flush_us; /* time for a handshake, and for each step of closing */
-    uint64_t give_way_us;   /* time for a handshake where another module connects; 0: no limit */
+    uint64_t give_way_us;  /* time for a handshake where another module connects; 0: no limit */
     uint64_t look_us;      /* when the handshakes are next compared with it */
     struct roster *roster; /* owned; has those never used, too */
     struct list used;
@@ -123,7 +125,8 @@ struct btl_peers {
 int btl_peers_init(struct btl_peers *peers, const struct btl_peer_hooks *hooks,
                    mca_btl_base_module_t *module, const char *name,
                    size_t endpoint_bytes) KEEL_MUST_CHECK;
-/* A peer that is silent for so long has failed (0: never), so give_way_us is no longer than that. */
+/* A peer that is silent for so long has failed (0: never), so give_way_us is no longer than that.
+ */
 void btl_peers_limit(struct btl_peers *peers, uint64_t silence_us);
 /* All peers were ended. */
 void btl_peers_fini(struct btl_peers *peers);
@@ -183,6 +186,8 @@ bool btl_peer_takes(struct btl_peer *peer);
 void btl_peer_came(struct btl_peer *peer);
 /* The session with this incarnation of it is there. False: the peer takes none any more. */
 bool btl_peer_up(struct btl_peer *peer, uint64_t incarnation) KEEL_MUST_CHECK;
+/* It is about to end the session on purpose: nothing new is sent to it. */
+void btl_peer_leaves(struct btl_peer *peer);
 /* It ended the session on purpose, and nothing was under way. */
 void btl_peer_left(struct btl_peer *peer);
 /* Ends the session; everything in flight calls back with status, then the error is reported. The

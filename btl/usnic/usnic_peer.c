@@ -213,7 +213,6 @@ static void peer_leave(struct btl_peer *life)
 {
     usnic_endpoint *peer = usnic_endpoint_of(life);
 
-    peer->hello.session.proven = peer->hello.session.proven && life->before == PEER_UP;
     rdma_am_cancel(peer->usnic->am, &peer->am, OPAL_ERR_UNREACH);
 }
 

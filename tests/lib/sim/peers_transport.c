@@ -134,12 +134,6 @@ static bool hook_is_flushed(struct btl_peer *peer)
     return endpoint_of(peer)->flight_count == 0;
 }
 
-static void hook_leave(struct btl_peer *peer)
-{
-    endpoint *ep = endpoint_of(peer);
-    ep->session.proven = ep->session.proven && peer->before == PEER_UP;
-}
-
 static bool hook_say_bye(struct btl_peer *peer)
 {
     endpoint *ep = endpoint_of(peer);
@@ -165,7 +159,6 @@ const struct btl_peer_hooks sim_peers_hooks = {
     .forget = hook_forget,
     .end = hook_end,
     .is_flushed = hook_is_flushed,
-    .leave = hook_leave,
     .say_bye = hook_say_bye,
     .is_answered = hook_is_answered,
 };

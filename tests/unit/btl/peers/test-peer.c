@@ -237,10 +237,12 @@ static void lead_to(struct btl_peer *peer, enum btl_peer_state state)
     if (state >= PEER_CARD && state <= PEER_FAILING) {
         btl_peer_want(peer);
     }
-    if (state == PEER_UP || state == PEER_FAILING) {
+    if (state >= PEER_UP && state <= PEER_FAILING) {
         ck_assert(btl_peer_up(peer, 1));
     }
-    if (state == PEER_FAILING) {
+    if (state == PEER_LEAVING) {
+        btl_peer_leaves(peer);
+    } else if (state == PEER_FAILING) {
         btl_peer_fail(peer, "a test");
     } else if (state == PEER_BROKEN || state == PEER_RETRYING) {
         btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
@@ -267,6 +269,7 @@ enum happening {
     RESTART,
     RETRY,
     GIVE_UP,
+    LEAVES,
     HAPPENINGS
 };
 
@@ -303,6 +306,9 @@ static void happen(struct btl_peer *peer, enum happening what)
     case GIVE_UP:
         btl_peer_retry(peer, false);
         break;
+    case LEAVES:
+        btl_peer_leaves(peer);
+        break;
     default:
         btl_peers_restart(&peers);
     }
@@ -323,6 +329,7 @@ static const struct outcome {
                    {PEER_IDLE, ""},
                    {PEER_IDLE, "cut forget "},
                    {PEER_IDLE, ""},
+                   {PEER_IDLE, ""},
                    {PEER_IDLE, ""}},
     [PEER_CARD] = {{PEER_CARD, ""},
                    {PEER_HANDSHAKE, ""},
@@ -333,6 +340,7 @@ static const struct outcome {
                    {PEER_FAILING, ""},
                    {PEER_CARD, ""},
                    {PEER_IDLE, "cut forget "},
+                   {PEER_CARD, ""},
                    {PEER_CARD, ""},
                    {PEER_CARD, ""}},
     [PEER_HANDSHAKE] = {{PEER_HANDSHAKE, ""},
@@ -345,6 +353,7 @@ static const struct outcome {
                         {PEER_HANDSHAKE, ""},
                         {PEER_IDLE, "cut forget "},
                         {PEER_HANDSHAKE, ""},
+                        {PEER_HANDSHAKE, ""},
                         {PEER_HANDSHAKE, ""}},
     [PEER_UP] = {{PEER_UP, ""},
                  {PEER_UP, ""},
@@ -356,7 +365,20 @@ static const struct outcome {
                  {PEER_UP, ""},
                  {PEER_IDLE, "cut forget "},
                  {PEER_UP, ""},
-                 {PEER_UP, ""}},
+                 {PEER_UP, ""},
+                 {PEER_LEAVING, ""}},
+    [PEER_LEAVING] = {{PEER_LEAVING, ""},
+                      {PEER_LEAVING, ""},
+                      {PEER_LEAVING, ""},
+                      {PEER_IDLE, "cut "},
+                      {PEER_FAILING, ""},
+                      {PEER_BROKEN, "cut! "},
+                      {PEER_FAILING, ""},
+                      {PEER_LEAVING, ""},
+                      {PEER_IDLE, "cut forget "},
+                      {PEER_LEAVING, ""},
+                      {PEER_LEAVING, ""},
+                      {PEER_LEAVING, ""}},
     [PEER_FAILING] = {{PEER_FAILING, ""},
                       {PEER_FAILING, ""},
                       {PEER_FAILING, ""},
@@ -366,6 +388,7 @@ static const struct outcome {
                       {PEER_FAILING, ""},
                       {PEER_FAILING, ""},
                       {PEER_IDLE, "cut forget "},
+                      {PEER_FAILING, ""},
                       {PEER_FAILING, ""},
                       {PEER_FAILING, ""}},
     [PEER_BROKEN] = {{PEER_BROKEN, ""},
@@ -378,6 +401,7 @@ static const struct outcome {
                      {PEER_BROKEN, ""},
                      {PEER_IDLE, "cut forget "},
                      {PEER_RETRYING, "cut "},
+                     {PEER_BROKEN, ""},
                      {PEER_BROKEN, ""}},
     [PEER_RETRYING] = {{PEER_RETRYING, ""},
                        {PEER_RETRYING, ""},
@@ -389,13 +413,15 @@ static const struct outcome {
                        {PEER_RETRYING, ""},
                        {PEER_IDLE, "cut forget "},
                        {PEER_RETRYING, ""},
-                       {PEER_BROKEN, "cut "}},
+                       {PEER_BROKEN, "cut "},
+                       {PEER_RETRYING, ""}},
     [PEER_CLOSING] = {{PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, "cut! "},
+                      {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
                       {PEER_CLOSING, ""},
@@ -734,6 +760,21 @@ START_TEST(many_close_at_the_same_time_and_nobody_waits_for_ever)
     ck_assert_uint_ge(wire.now_us, 2000); /* two's flush, and its answer */
     ck_assert_uint_le(wire.now_us, 2020);
     ck_assert_ptr_null(roster_find(peers.roster, &procs[1].proc_name));
+    stop();
+}
+END_TEST
+
+/* It is told no last word. */
+START_TEST(one_that_fails_is_cut_before_it_closes)
+{
+    struct btl_peer *peer = start(true);
+    lead_to(peer, PEER_FAILING);
+    btl_peer_close(peer);
+    ck_assert_int_eq(peer->state, PEER_CLOSING);
+    btl_peers_progress(&peers);
+    expect("cut ");
+    ck_assert_int_eq(peer->state, PEER_CLOSING);
+    ck_assert_int_eq(wire.reports, 0);
     stop();
 }
 END_TEST
