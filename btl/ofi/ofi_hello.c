@@ -68,8 +68,8 @@ void ofi_control_failed(struct ofi_module *ofi, ofi_endpoint *peer, int error)
 void ofi_bye_received(struct ofi_module *ofi, ofi_endpoint *peer)
 {
     (void) ofi_send_control(ofi, peer, OFI_BYE_ACK); /* without it they wait a little */
-    (void) btl_hello_bye(&ofi->greeter, &peer->life,
-                         rdma_am_peer_active(&peer->am) || ofi_peer_flies(peer, false));
+    btl_hello_bye(&ofi->greeter, &peer->life,
+                  rdma_am_peer_active(&peer->am) || ofi_peer_flies(peer, false));
 }
 
 void ofi_lost_flush(struct ofi_module *ofi)

@@ -124,17 +124,15 @@ void btl_handshake_clear(struct btl_handshake *handshake)
     handshake->bye_said = handshake->bye_answered = false;
 }
 
-bool btl_hello_bye(struct btl_greeter *greeter, struct btl_peer *peer, bool in_flight)
+void btl_hello_bye(struct btl_greeter *greeter, struct btl_peer *peer, bool in_flight)
 {
     if (peer->state == PEER_CLOSING) {
         handshake_of(greeter, peer)->bye_answered = true;
     } else if (in_flight) {
         btl_peer_break(peer, OPAL_ERR_UNREACH, "the peer left");
-        return false;
     } else {
         btl_peer_left(peer);
     }
-    return true;
 }
 
 void btl_hello_lost(struct btl_greeter *greeter, struct btl_peer *peer)

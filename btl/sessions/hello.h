@@ -103,9 +103,8 @@ bool btl_hello_say(struct btl_greeter *greeter, struct btl_peer *peer, bool said
 /* A frame has come whose token the session has: its sender knows my epoch, as if a hello had echoed
  * it. */
 void btl_hello_proved(struct btl_greeter *greeter, struct btl_peer *peer);
-/* The last message of a session has come. in_flight: something would be lost with it. Returns
- * whether the session ended well. */
-bool btl_hello_bye(struct btl_greeter *greeter, struct btl_peer *peer, bool in_flight);
+/* The last message of a session has come. in_flight: something would be lost with it. */
+void btl_hello_bye(struct btl_greeter *greeter, struct btl_peer *peer, bool in_flight);
 /* The other end says that the session is over. */
 void btl_hello_lost(struct btl_greeter *greeter, struct btl_peer *peer);
 /* False: it proves nothing, and was dropped. */

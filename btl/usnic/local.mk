@@ -8,7 +8,7 @@ libbtl_la_SOURCES += btl/usnic/wire/packet.h btl/usnic/wire/packet.c btl/usnic/w
 	btl/usnic/engine/rate.h btl/usnic/engine/rate.c btl/usnic/engine/pack.h btl/usnic/engine/pack.c \
 	btl/usnic/engine/flow.h btl/usnic/engine/flow.c btl/usnic/engine/engine.h btl/usnic/engine/engine.c \
 	btl/usnic/engine/inside.h btl/usnic/engine/transmit.c btl/usnic/engine/take.c btl/usnic/engine/timer.c \
-	btl/usnic/engine/share.c
+	btl/usnic/engine/share.c btl/usnic/engine/end.h btl/usnic/engine/end.c
 EXTRA_DIST += btl/usnic/README.md
 
 # The module: over libfabric.

@@ -10,13 +10,13 @@
 #include <btl/modules/module.h>
 #include <btl/sessions/hello.h>
 #include <btl/usnic/engine/check.h>
+#include <btl/usnic/engine/end.h>
 #include <btl/usnic/engine/engine.h>
 #include <btl/usnic/port/port.h>
 
 enum {
     USNIC_SMALL_PAYLOAD = 4096, /* of the small descriptors */
     USNIC_CONTROLS = 32,        /* control frames on their way */
-    USNIC_CHANNEL_BYE = 15,     /* of the last message in a session */
     USNIC_SMALL_PACKET = 512,   /* passes everywhere, if anything does */
 };
 
@@ -98,7 +98,7 @@ struct usnic_module {
     struct usnic_control controls[USNIC_CONTROLS];
     struct list free_controls;
     struct list checking;        /* endpoints whose path is being checked */
-    struct list leaving;         /* endpoints whose last message has come */
+    struct list leaving;         /* endpoints whose BYE has come */
     struct usnic_faults *faults; /* NULL: none was asked for */
     uint64_t now_us;             /* when the clock was read last */
     uint64_t look_us;            /* when stalled peers are looked for next */

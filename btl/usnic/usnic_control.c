@@ -111,7 +111,7 @@ static void frame_take(usnic_endpoint *peer, const struct usnic_control_frame *f
     usnic_peer_proved(peer);
     switch (frame->kind) {
     case USNIC_OVER:
-        btl_hello_lost(&peer->usnic->greeter, &peer->life);
+        usnic_over_received(peer);
         break;
     case USNIC_PROBE:
         say_in_session(peer, USNIC_ECHO, frame->size, USNIC_CONTROL_HEADER);

@@ -270,7 +270,7 @@ int usnic_progress(mca_btl_base_module_t *btl)
     }
     events += usnic_engine_progress(&usnic->engine, usnic->now_us);
     if (!list_empty(&usnic->leaving)) {
-        usnic_byes_take(usnic);
+        usnic_ends_progress(usnic);
     }
     if (!list_empty(&usnic->descs.done)) {
         events += desc_set_finish(btl, &usnic->descs, NULL);

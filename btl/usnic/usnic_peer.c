@@ -23,6 +23,7 @@ static void session_clear(usnic_endpoint *peer)
                                          .their_index = peer->hello.their_index};
     }
     btl_handshake_clear(&peer->hello);
+    peer->end = (struct usnic_end){0};
     usnic_path_end(peer);
     list_remove(&peer->leaving);
 }
@@ -109,17 +110,18 @@ static int hello_locate(struct btl_peer *life, const struct fabric_address *addr
     return status;
 }
 
-/* Something has not called back yet. */
-static bool is_active(const usnic_endpoint *peer)
+/* All that was sent has come. */
+static bool is_flushed(const usnic_endpoint *peer)
 {
-    return !list_empty(&peer->outs) || rdma_am_peer_active(&peer->am);
+    return list_empty(&peer->outs) && (!peer->flows || usnic_flow_is_flushed(&peer->flow));
 }
 
+/* Nothing was sent after a BYE. */
 static bool is_in_flight(const struct btl_peer *life)
 {
     const usnic_endpoint *peer = (const usnic_endpoint *) (const void *) life;
 
-    return is_active(peer) || (peer->flows && !usnic_flow_is_flushed(&peer->flow));
+    return rdma_am_peer_active(&peer->am) || (!peer->end.said && !is_flushed(peer));
 }
 
 static void session_begun(struct btl_peer *life)
@@ -184,19 +186,64 @@ static void peer_cut(struct btl_peer *life, int status)
 
 void usnic_bye_received(usnic_endpoint *peer)
 {
-    list_remove(&peer->leaving);
-    list_append(&peer->usnic->leaving, &peer->leaving);
+    struct usnic_module *usnic = peer->usnic;
+
+    if (!peer->end.heard) {
+        peer->end.heard = true;
+        peer->end.give_up_us = usnic->now_us + usnic->peers.flush_us;
+        list_append(&usnic->leaving, &peer->leaving);
+        btl_peer_leaves(&peer->life);
+    }
 }
 
-/* Who leaves does not wait for what was sent to it meanwhile: such a message is lost as it would be
- * in a socket's buffer. */
-void usnic_byes_take(struct usnic_module *usnic)
+/* What it has not answered by now never will be. */
+static void session_over(usnic_endpoint *peer)
 {
-    for (struct list *link; (link = list_pop(&usnic->leaving));) {
-        usnic_endpoint *peer = container_of(link, usnic_endpoint, leaving);
-        if (btl_hello_bye(&usnic->greeter, &peer->life, is_active(peer))) {
-            usnic_say_over(peer); /* without it they wait until they have asked again */
-        }
+    list_remove(&peer->leaving);
+    btl_hello_bye(&peer->usnic->greeter, &peer->life, is_in_flight(&peer->life));
+}
+
+void usnic_over_received(usnic_endpoint *peer)
+{
+    if (peer->end.heard) {
+        session_over(peer);
+    } else {
+        btl_hello_lost(&peer->usnic->greeter, &peer->life);
+    }
+}
+
+/* One step. The session may be gone after it, and the peer. */
+static void end_go_on(usnic_endpoint *peer)
+{
+    struct usnic_module *usnic = peer->usnic;
+
+    switch (
+        usnic_end_next(&peer->end, &peer->flow, peer->life.state == PEER_CLOSING, usnic->now_us)) {
+    case USNIC_END_SAY_BYE:
+        peer->end.said = usnic_send_bye(peer) == OPAL_SUCCESS;
+        break;
+    case USNIC_END_OVER:
+        usnic_say_over(peer);
+        session_over(peer);
+        break;
+    case USNIC_END_GIVE_UP:
+        session_over(peer);
+        break;
+    default:
+        break;
+    }
+}
+
+void usnic_ends_progress(struct usnic_module *usnic)
+{
+    struct list round;
+
+    /* They move back one by one, so that a callback may end any of them. */
+    list_init(&round);
+    list_splice(&round, &usnic->leaving);
+    for (struct list *link; (link = list_pop(&round));) {
+        list_append(&usnic->leaving, link);
+        end_go_on(container_of(link, usnic_endpoint, leaving));
     }
 }
 
@@ -204,8 +251,7 @@ static bool peer_is_flushed(struct btl_peer *life)
 {
     usnic_endpoint *peer = usnic_endpoint_of(life);
 
-    return list_empty(&peer->outs) && (!peer->flows || usnic_flow_is_flushed(&peer->flow)) &&
-           list_empty(&peer->usnic->descs.done);
+    return is_flushed(peer) && list_empty(&peer->usnic->descs.done);
 }
 
 /* From here on nothing new is begun. */
@@ -216,25 +262,27 @@ static void peer_leave(struct btl_peer *life)
     rdma_am_cancel(peer->usnic->am, &peer->am, OPAL_ERR_UNREACH);
 }
 
-/* Once all that was sent has been acknowledged. */
+/* There is none, or it has ended. */
+static bool has_no_session(const usnic_endpoint *peer)
+{
+    return !peer->flows || !peer->hello.session.proven || peer->hello.bye_answered;
+}
+
 static bool peer_say_bye(struct btl_peer *life)
 {
     usnic_endpoint *peer = usnic_endpoint_of(life);
 
-    if (peer->hello.bye_said || peer->hello.bye_answered || !peer->hello.session.proven ||
-        !peer->flows) {
-        return true;
+    if (!has_no_session(peer) && !peer->end.said) {
+        end_go_on(peer);
     }
-    peer->hello.bye_said = peer_is_flushed(life) && usnic_send_bye(peer) == OPAL_SUCCESS;
-    return peer->hello.bye_said;
+    return has_no_session(peer) || peer->end.said;
 }
 
 static bool peer_is_answered(struct btl_peer *life)
 {
-    usnic_endpoint *peer = usnic_endpoint_of(life);
+    const usnic_endpoint *peer = usnic_endpoint_of(life);
 
-    return !peer->hello.bye_said || peer->hello.bye_answered || !peer->flows ||
-           usnic_flow_is_flushed(&peer->flow);
+    return has_no_session(peer) || !peer->end.said;
 }
 
 static void peer_forget(struct btl_peer *life)

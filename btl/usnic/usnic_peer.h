@@ -23,7 +23,8 @@ struct mca_btl_base_endpoint_t {
     struct list outs; /* struct usnic_out, in their order */
     size_t queued_bytes;
     struct list checking; /* in the module's, while its path is checked */
-    struct list leaving;  /* in the module's, after its last message */
+    struct list leaving;  /* in the module's, once its BYE has come */
+    struct usnic_end end; /* of the session */
     struct usnic_check check;
     enum usnic_verdict told;        /* what was logged of the path */
     struct rdma_am_landing landing; /* of the put whose chunks come */
@@ -47,7 +48,9 @@ static inline void usnic_peer_proved(usnic_endpoint *peer)
 }
 /* Its last message has come: what came with it is taken first. */
 void usnic_bye_received(usnic_endpoint *peer);
-/* Called by each pass of progress. */
-void usnic_byes_take(struct usnic_module *usnic);
+/* It says that the session is over there. */
+void usnic_over_received(usnic_endpoint *peer);
+/* Called by each pass of progress: goes on with the end of those whose BYE has come. */
+void usnic_ends_progress(struct usnic_module *usnic);
 
 #endif

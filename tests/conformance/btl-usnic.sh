@@ -45,8 +45,8 @@ run_cases()
 {
     case $cases in
     all) set -- ;;
-    some) set -- sizes 'many to one' 'atomics overlap' ;;
-    *) set -- sizes 'many to one' 'atomics overlap' traffic order put get ;;
+    some) set -- sizes 'many to one' 'atomics overlap' 'all end at once' ;;
+    *) set -- sizes 'many to one' 'atomics overlap' 'all end at once' traffic order put get ;;
     esac
     output=$("$program" usnic "$processes" "$@" 2>&1)
     status=$?

@@ -217,6 +217,81 @@ static void del_procs_with_rdma(struct test *test)
     del_procs_ends_traffic(test, test->btl->btl_eager_limit, true);
 }
 
+/* Whether an end waits until the other side has sent all that was queued there. */
+static bool waits_for_peers(const struct test *test)
+{
+    return strcmp(test->module, "usnic") == 0;
+}
+
+struct words {
+    atomic_ulong received, done;
+    unsigned long sent;
+};
+
+static void word_came(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
+                      mca_btl_base_descriptor_t *descriptor, void *cbdata)
+{
+    (void) btl, (void) tag, (void) descriptor;
+    struct test *test = cbdata;
+    ((struct words *) test->state)->received++;
+}
+
+static void word_is_out(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                        mca_btl_base_descriptor_t *descriptor, int status)
+{
+    (void) btl, (void) endpoint;
+    struct test *test = descriptor->des_context;
+    must(test, status == OPAL_SUCCESS || (status < 0 && !waits_for_peers(test)));
+    ((struct words *) test->state)->done++;
+}
+
+/* To each peer so many. */
+static void say_to_all(struct test *test, struct words *words, int count)
+{
+    enum { BYTES = 3000 };
+    for (int i = 0; i < count * test->size; i++) {
+        int to = i % test->size;
+        if (to == test->rank) {
+            continue;
+        }
+        mca_btl_base_descriptor_t *descriptor =
+            alloc_wait(test, to, BYTES, MCA_BTL_DES_SEND_ALWAYS_CALLBACK);
+        memset(descriptor->des_segments[0].seg_addr.pval, 5, BYTES);
+        descriptor->des_cbfunc = word_is_out;
+        descriptor->des_context = test;
+        send_wait(test, to, descriptor, TAG);
+        words->sent++;
+    }
+}
+
+/* All processes end all their endpoints at the same time, with much on its way between any two. */
+static void all_end_at_once(struct test *test)
+{
+    enum { COUNT = 100 };
+    struct words words = {0};
+    opal_proc_t *procs[16];
+    test->state = &words;
+    on_tag(test, TAG, word_came);
+    for (int round = 0; round < 3; round++) {
+        meet(test);
+        say_to_all(test, &words, 1); /* the links are up */
+        pump_until(test, &words.received, words.sent);
+        meet(test);
+        say_to_all(test, &words, COUNT);
+        for (int i = 0; i < test->size; i++) {
+            procs[i] = &test->host->procs[i];
+        }
+        stop(test);
+        must(test, test->btl->btl_del_procs(test->btl, (size_t) test->size, procs,
+                                            test->endpoints) == OPAL_SUCCESS);
+        must(test, words.done == words.sent);
+        must(test, words.received == words.sent || !waits_for_peers(test));
+        words.received = words.sent;
+        meet(test);
+        add_all(test);
+    }
+}
+
 /* Descriptors that nobody freed, regions that nobody closed: close frees them. */
 static void close_cleans_up(struct test *test)
 {
@@ -346,6 +421,7 @@ const struct test_case end_cases[] = {
     {.name = "del_procs, small in flight", .run = del_procs_with_small, .min_size = 1},
     {.name = "del_procs, large in flight", .run = del_procs_with_large, .min_size = 1},
     {.name = "del_procs, put and get in flight", .run = del_procs_with_rdma, .min_size = 1},
+    {.name = "all end at once", .run = all_end_at_once, .others = true, .min_size = 1},
     {.name = "close", .run = close_cleans_up, .min_size = 1},
     {.name = "peers come back", .run = procs_come_back, .min_size = 1},
     {.name = "endpoints are counted",

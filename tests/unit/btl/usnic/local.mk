@@ -8,7 +8,9 @@ tests_unit_btl_usnic_test_frame_SOURCES = tests/unit/btl/usnic/test-frame.c
 tests_unit_btl_usnic_test_frame_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 # The engine.
 check_PROGRAMS += tests/unit/btl/usnic/test-check tests/unit/btl/usnic/test-window \
-	tests/unit/btl/usnic/test-take tests/unit/btl/usnic/test-transmit
+	tests/unit/btl/usnic/test-take tests/unit/btl/usnic/test-transmit tests/unit/btl/usnic/test-end
+tests_unit_btl_usnic_test_end_SOURCES = tests/unit/btl/usnic/test-end.c
+tests_unit_btl_usnic_test_end_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_transmit_SOURCES = tests/unit/btl/usnic/test-transmit.c
 tests_unit_btl_usnic_test_transmit_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_usnic_test_check_SOURCES = tests/unit/btl/usnic/test-check.c
@@ -21,7 +23,7 @@ tests_unit_btl_usnic_test_window_LDADD = tests/lib/libunit.la libbtl.la libbase.
 usnic_sim = tests/unit/btl/usnic/sim.h tests/unit/btl/usnic/sim.c tests/unit/btl/usnic/sabotage.c
 usnic_sabotaged = -Wl,--wrap=usnic_order_take,--wrap=usnic_order_ranges,--wrap=usnic_window_acked \
 	-Wl,--wrap=usnic_rtt_backoff,--wrap=usnic_rtt_probe_us,--wrap=usnic_rate_allows \
-	-Wl,--wrap=usnic_header_encode,--wrap=wheel_expire
+	-Wl,--wrap=usnic_header_encode,--wrap=wheel_expire,--wrap=usnic_end_next
 check_PROGRAMS += tests/unit/btl/usnic/test-sim
 tests_unit_btl_usnic_test_sim_SOURCES = tests/unit/btl/usnic/test-sim.c \
 	tests/unit/btl/usnic/schedule.h tests/unit/btl/usnic/schedule.c $(usnic_sim)

@@ -89,3 +89,17 @@ struct wheel_timer *__wrap_wheel_expire(struct wheel *wheel, uint64_t now)
 {
     return is(SIM_NO_EVICTION) ? NULL : __real_wheel_expire(wheel, now);
 }
+
+enum usnic_end_step __real_usnic_end_next(const struct usnic_end *end,
+                                          const struct usnic_flow *flow, bool leaves,
+                                          uint64_t now_us);
+enum usnic_end_step __wrap_usnic_end_next(const struct usnic_end *end,
+                                          const struct usnic_flow *flow, bool leaves,
+                                          uint64_t now_us);
+enum usnic_end_step __wrap_usnic_end_next(const struct usnic_end *end,
+                                          const struct usnic_flow *flow, bool leaves,
+                                          uint64_t now_us)
+{
+    return is(SIM_EARLY_OVER) && end->heard ? USNIC_END_OVER
+                                            : __real_usnic_end_next(end, flow, leaves, now_us);
+}

@@ -4,7 +4,7 @@
 
 enum { MS = 1000000, US = 1000, NODES_MOST = 4, MOST_ACTIONS = 64, MOST_MESSAGES = 400 };
 
-enum kind { SEND, FAULTS, HEAL, CUT, SLEEP, MTU, REOPEN };
+enum kind { SEND, FAULTS, HEAL, CUT, SLEEP, MTU, REOPEN, LEAVE };
 
 struct action {
     enum kind kind;
@@ -96,6 +96,15 @@ static void reopen(int from, int to)
     sim.over.reopened++;
 }
 
+/* One side, or both at once. */
+static void leave(int a, int b)
+{
+    sim_session_leave(sim_between(a, b));
+    if (one_in(2)) {
+        sim_session_leave(sim_between(b, a));
+    }
+}
+
 static void act(int who, void *what)
 {
     const struct action *action = what;
@@ -126,6 +135,9 @@ static void act(int who, void *what)
                                USNIC_MTU_LEAST +
                                    below((uint32_t) sim.settings.mtu - USNIC_MTU_LEAST + 1));
         }
+        break;
+    case LEAVE:
+        leave(action->from, action->to);
         break;
     default:
         reopen(action->from, action->to);
@@ -184,6 +196,9 @@ static void make_plan(uint64_t span_ns)
     for (uint32_t i = one_in(3) ? 1 + below(3) : 0; i > 0; i--) {
         add(MTU, span_ns);
     }
+    for (uint32_t i = one_in(2) ? 1 + below(3) : 0; i > 0; i--) {
+        add(LEAVE, span_ns);
+    }
     for (uint32_t i = 0; i < ends; i++) {
         add(REOPEN, span_ns);
         add(SEND, span_ns);
@@ -200,6 +215,7 @@ static void begin(uint64_t seed)
                                           .buffers = PICK(16, 64, 256),
                                           .pack_after = (const size_t[]){0, 1, 8, 32}[seed % 4],
                                           .delay_ns = (uint64_t) PICK(2, 10, 25, 100, 1000) * US,
+                                          .deaf = one_in(2),
                                           .wire_full = one_in(4) ? chance(0.4) : 0,
                                           .sent_ns =
                                               one_in(3) ? 1 + below(PICK(2, 20, 200) * US) : 0,
@@ -232,7 +248,8 @@ static uint64_t backlog(const struct sim_session *session)
 }
 
 /* The time after the last fault in which all has to become quiet: 10 timeouts, and one round trip
- * for each packet that is left. */
+ * for each packet that is left. A side whose last word nobody answers doubles its timeout 5 times.
+ */
 static uint64_t patience_ns(void)
 {
     uint64_t most_ns = 0;
@@ -241,8 +258,9 @@ static uint64_t patience_ns(void)
         for (int j = 0; j < sim.settings.nodes; j++) {
             const struct sim_session *session = sim_between(i, j);
             if (session->open && !session->failed) {
-                uint64_t ns = 10 * usnic_rtt_timeout_us(&session->flow.rtt) * US +
-                              backlog(session) * 2 * (sim.settings.delay_ns + 50 * US);
+                uint64_t ns =
+                    (sim_ends(session) ? 64 : 10) * usnic_rtt_timeout_us(&session->flow.rtt) * US +
+                    backlog(session) * 2 * (sim.settings.delay_ns + 50 * US);
                 most_ns = ns > most_ns ? ns : most_ns;
             }
         }
@@ -250,12 +268,12 @@ static uint64_t patience_ns(void)
     return most_ns;
 }
 
-/* As whoever hears of a failure does, at last. */
+/* As whoever hears of a failure does, at last, or has waited for long enough. */
 static void close_failed(void)
 {
     for (int i = 0; i < sim.settings.nodes; i++) {
         for (int j = 0; j < sim.settings.nodes; j++) {
-            if (sim_between(i, j)->failed) {
+            if (sim_between(i, j)->failed || sim_is_alone(sim_between(i, j))) {
                 sim_session_close(sim_between(i, j));
                 sim_session_close(sim_between(j, i));
             }
@@ -274,8 +292,9 @@ static void end_faults(void)
     }
     for (int i = 0; i < sim.settings.nodes; i++) {
         for (int j = i + 1; j < sim.settings.nodes; j++) {
-            if (sim_between(i, j)->open != sim_between(j, i)->open ||
-                sim_between(i, j)->number != sim_between(j, i)->number) {
+            const struct sim_session *one = sim_between(i, j), *other = sim_between(j, i);
+            if (one->number != other->number ||
+                (one->open != other->open && !one->over && !other->over)) {
                 open_pair(i, j);
                 send_some(i, j, 1);
             }

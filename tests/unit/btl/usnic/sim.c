@@ -5,6 +5,7 @@
 #include <string.h>
 #include <tests/unit/btl/usnic/sim.h>
 
+enum { CHANNELS = USNIC_CHANNEL_BYE };
 enum { MESSAGES = 512, PATTERN = 257, TAKE = 16, SEGMENT_BYTES = 1536, PEER_TIMEOUT_US = 3000000 };
 enum { PACKET_EVENT, RUN_EVENT, SENT_EVENT, ACTION_EVENT, OPEN_EVENT };
 
@@ -148,7 +149,7 @@ static void check(struct sim_session *session, uint8_t channel, uint8_t tag, siz
 {
     if (!session->open) {
         sim_break("a session that is closed receives");
-    } else if (tag != (uint8_t) session->received || channel != session->number % 16) {
+    } else if (tag != (uint8_t) session->received || channel != session->number % CHANNELS) {
         sim_break("another message than the next one came");
     } else if (size != size_of(hash_of_peer(session, session->received))) {
         sim_break("a message came with another size");
@@ -171,6 +172,11 @@ static void deliver(void *arg, struct usnic_flow *flow, uint8_t channel, uint8_t
     struct sim_session *session = session_of(flow);
 
     (void) arg;
+    if (channel == USNIC_CHANNEL_BYE) {
+        session->end.heard = true;
+        session->end.give_up_us = UINT64_MAX;
+        return;
+    }
     check(session, channel, tag, size);
     if (!sim.broken && memcmp(data, bytes_of(hash_of_peer(session, session->received)), size)) {
         sim_break("a message came with other bytes");
@@ -336,6 +342,85 @@ void sim_sleep(int number, uint64_t ns)
     sim_wake(number, sim.queue.now);
 }
 
+/* ---- the end of sessions ---- */
+
+static void say_over(const struct sim_session *session)
+{
+    uint8_t bytes[USNIC_CONTROL_HEADER];
+    const struct usnic_control_frame frame = {
+        .kind = USNIC_OVER, .index = (uint32_t) session->node, .token = session->flow.params.token};
+
+    usnic_control_encode(bytes, &frame);
+    sim_wire_send(&sim.wire, session->node, session->peer, bytes, sizeof(bytes));
+}
+
+/* Neither side has anything that the other one has not. */
+static void session_over(struct sim_session *session)
+{
+    const struct sim_session *other = sim_between(session->peer, session->node);
+
+    if (other->number == session->number &&
+        (other->received != session->sent || session->received != other->sent)) {
+        sim_break("a session is over before all has come");
+    }
+    sim.over.ended++;
+    sim.over.alone += !usnic_flow_is_flushed(&session->flow);
+    sim_session_close(session);
+    session->over = true;
+}
+
+static void end_go_on(struct sim_session *session)
+{
+    const struct usnic_message bye = {.channel = USNIC_CHANNEL_BYE};
+    struct usnic_message message = bye;
+
+    switch (usnic_end_next(&session->end, &session->flow, session->leaves, now_us())) {
+    case USNIC_END_SAY_BYE:
+        session->end.said = usnic_flow_send_short(&sim.nodes[session->node].engine, &session->flow,
+                                                  &message, now_us()) == OPAL_SUCCESS;
+        sim_wake(session->node, sim.queue.now + 5000);
+        break;
+    case USNIC_END_OVER:
+        say_over(session);
+        session_over(session);
+        break;
+    default:
+        break;
+    }
+}
+
+static void ends_go_on(struct sim_node *node)
+{
+    for (int peer = 0; peer < sim.settings.nodes; peer++) {
+        struct sim_session *session = &node->sessions[peer];
+        if (session->open && !session->failed && sim_ends(session)) {
+            end_go_on(session);
+        }
+    }
+}
+
+/* Returns whether it was one. */
+static bool take_over(struct sim_node *node, const struct sim_packet *packet)
+{
+    struct usnic_control_frame frame;
+
+    if (usnic_control_decode(&frame, packet->data, packet->size) != OPAL_SUCCESS ||
+        frame.index >= (uint32_t) sim.settings.nodes) {
+        return false;
+    }
+    struct sim_session *session = &node->sessions[frame.index];
+    if (session->open && !session->failed && frame.token == session->token_in) {
+        session_over(session);
+    }
+    return true;
+}
+
+void sim_session_leave(struct sim_session *session)
+{
+    session->leaves = true;
+    sim_wake(session->node, sim.queue.now);
+}
+
 static void take_packet(struct sim_node *node, struct sim_packet *packet)
 {
     struct sim_buffer *buffer = node->unused;
@@ -345,7 +430,7 @@ static void take_packet(struct sim_node *node, struct sim_packet *packet)
         sim_break("the engine keeps all receive buffers");
         return;
     }
-    if (packet->size > sizeof(buffer->data)) {
+    if (packet->size > sizeof(buffer->data) || take_over(node, packet)) {
         return;
     }
     memcpy(buffer->data, packet->data, packet->size);
@@ -358,6 +443,9 @@ static void take_packet(struct sim_node *node, struct sim_packet *packet)
     bool proves = header.token == session->token_in || sim_sabotage == SIM_NO_EPOCH;
     if (!session->open || !proves) {
         sim.stale++;
+        if (session->over && header.token == session->token_in && !sim.settings.deaf) {
+            say_over(session);
+        }
         return;
     }
     node->unused = buffer->next;
@@ -405,6 +493,7 @@ static void run(int number)
         free(packet);
     }
     usnic_engine_progress(&node->engine, now_us());
+    ends_go_on(node);
     check_memory(node);
     uint64_t due = usnic_engine_due(&node->engine);
     if (packet) {
@@ -430,7 +519,8 @@ static void open_side(int node, int peer, uint32_t number, uint32_t first_send,
                                              .checksum = true};
 
     session->open = true;
-    session->failed = false;
+    session->failed = session->leaves = session->over = false;
+    session->end = (struct usnic_end){0};
     session->number = number;
     session->sent = session->received = 0;
     session->token_in = sim_random(&theirs);
@@ -490,7 +580,8 @@ bool sim_send(struct sim_session *session, bool is_short)
     uint64_t random = hash(session, session->sent);
     size_t size = size_of(random), first = size > 3 ? (random >> 20) % size : 0;
 
-    if (!session->open || session->failed || list_empty(&sim.unused_messages)) {
+    if (!session->open || session->failed || sim_ends(session) ||
+        list_empty(&sim.unused_messages)) {
         return false;
     }
     list_remove(&mine->message.link);
@@ -501,7 +592,7 @@ bool sim_send(struct sim_session *session, bool is_short)
     mine->message.segments = mine->segments;
     mine->message.count = 2;
     mine->message.total = size;
-    mine->message.channel = session->number % 16;
+    mine->message.channel = session->number % CHANNELS;
     mine->message.tag = (uint8_t) session->sent;
     mine->queued = !is_short;
     int status = is_short ? usnic_flow_send_short(engine, &session->flow, &mine->message, now_us())
@@ -582,13 +673,22 @@ static void check_timeout(const struct sim_session *session)
     }
 }
 
+bool sim_is_alone(const struct sim_session *session)
+{
+    const struct sim_session *other = sim_between(session->peer, session->node);
+
+    return other->over && other->number == session->number && session->end.said &&
+           !session->end.heard;
+}
+
 bool sim_is_quiet(void)
 {
     for (int i = 0; i < sim.settings.nodes; i++) {
         for (int j = 0; j < sim.settings.nodes; j++) {
             const struct sim_session *session = sim_between(i, j);
             check_timeout(session);
-            if (goes_on(session) && !usnic_flow_is_flushed(&session->flow)) {
+            if (goes_on(session) && !sim_is_alone(session) &&
+                (sim_ends(session) || !usnic_flow_is_flushed(&session->flow))) {
                 return false;
             }
         }
@@ -626,6 +726,8 @@ void sim_add_totals(struct sim_totals *totals)
     totals->failed += sim.over.failed;
     totals->reopened += sim.over.reopened;
     totals->stale += sim.stale;
+    totals->ended += sim.over.ended;
+    totals->alone += sim.over.alone;
     for (int i = 0; i < sim.settings.nodes; i++) {
         const struct usnic_counts *counts = &sim.nodes[i].engine.counts;
         totals->packets += counts->packets_sent;

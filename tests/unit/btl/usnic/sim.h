@@ -4,7 +4,9 @@
 #ifndef TESTS_UNIT_BTL_USNIC_SIM_H
 #define TESTS_UNIT_BTL_USNIC_SIM_H
 
+#include <btl/usnic/engine/end.h>
 #include <btl/usnic/engine/engine.h>
+#include <btl/usnic/wire/frame.h>
 #include <tests/lib/sim/queue.h>
 #include <tests/lib/sim/wire.h>
 
@@ -22,7 +24,8 @@ enum sim_sabotage {
     SIM_EARLY_DELIVERY,
     SIM_NO_WRAP,
     SIM_NO_EVICTION,
-    SIM_NO_PROBE
+    SIM_NO_PROBE,
+    SIM_EARLY_OVER
 };
 extern enum sim_sabotage sim_sabotage;
 
@@ -31,6 +34,7 @@ struct sim_settings {
     size_t mtu, room, segments, buffers, pack_after;
     uint64_t delay_ns;
     double wire_full;    /* chance that the wire takes no packet */
+    bool deaf;           /* a session that is over answers nothing: its process has gone */
     uint64_t sent_ns;    /* the wire holds a segment for up to so long; 0: it copies it at once */
     uint32_t fixed_size; /* of every message; 0: sizes are drawn */
     uint64_t peer_timeout_us; /* 0: 3 s */
@@ -57,6 +61,9 @@ struct sim_session {
     uint64_t bytes;      /* received, ever */
     uint64_t last_heard; /* ns: when a message was received last */
     bool failed;
+    struct usnic_end end;
+    bool leaves; /* it is to end */
+    bool over;   /* it has, and all that was sent has come */
 };
 
 struct sim_buffer {
@@ -78,7 +85,7 @@ struct sim_node {
 
 struct sim_totals {
     uint64_t events, packets, resends, probes, spurious, duplicates, lost, early, messages, failed,
-        reopened, stale;
+        reopened, stale, ended, alone;
 };
 
 struct sim {
@@ -113,8 +120,12 @@ void sim_act_at(uint64_t ns, int who, void *what);
 /* Opens a session between two: one side at once, the other one later. */
 void sim_session_open(int a, int b, uint64_t later_ns, uint32_t first_ab, uint32_t first_ba);
 void sim_session_close(struct sim_session *session);
+/* Ends it as whoever leaves does. */
+void sim_session_leave(struct sim_session *session);
 /* False: the engine or the session does not take it. */
 bool sim_send(struct sim_session *session, bool is_short);
+/* The other side has all that it needs, and gave up answering: this one waits in vain. */
+bool sim_is_alone(const struct sim_session *session);
 void sim_sleep(int node, uint64_t ns);
 void sim_wake(int node, uint64_t at_ns);
 void sim_break(const char *what);
@@ -128,6 +139,11 @@ void sim_add_totals(struct sim_totals *totals);
 static inline struct sim_session *sim_between(int node, int peer)
 {
     return &sim.nodes[node].sessions[peer];
+}
+/* One of its sides leaves. */
+static inline bool sim_ends(const struct sim_session *session)
+{
+    return session->leaves || session->end.heard;
 }
 
 #endif

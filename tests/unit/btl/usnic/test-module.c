@@ -158,25 +158,59 @@ static void send_much(struct usnic_module *usnic, usnic_endpoint *peer)
     ck_assert_int_eq(ended_with, 1);
 }
 
-/* A message that was sent is its user's no more, and is lost without a word. One that waits fails,
- * and so does the peer. */
-UNIT_LOOP(a_peer_that_leaves_fails_if_something_waits, 0, 2)
+static int word_send(struct usnic_module *usnic, usnic_endpoint *peer)
+{
+    uint64_t word = 0;
+
+    return usnic->super.btl_sendi(&usnic->super, peer, NULL, &word, sizeof(word), 0,
+                                  MCA_BTL_NO_ORDER, 0, 1, NULL);
+}
+
+/* What was sent before it left has time to come, and new messages wait for another session. What it
+ * has not acknowledged in time fails, and so does the peer. */
+UNIT_LOOP(a_peer_that_leaves_gets_what_was_sent_before, 0, 2)
 {
     struct usnic_module *usnic = module_open(1);
     usnic_endpoint *peer = peer_up(usnic);
-    uint64_t word = 0;
 
-    ck_assert_int_eq(usnic->super.btl_sendi(&usnic->super, peer, NULL, &word, sizeof(word), 0,
-                                            MCA_BTL_NO_ORDER, 0, 1, NULL),
-                     OPAL_SUCCESS);
+    ck_assert_int_eq(word_send(usnic, peer), OPAL_SUCCESS);
     ck_assert(!usnic_flow_is_flushed(&peer->flow));
     if (_i) {
         send_much(usnic, peer);
     }
     usnic_bye_received(peer);
-    usnic_byes_take(usnic);
-    ck_assert_int_eq(peer->life.state, _i ? PEER_BROKEN : PEER_IDLE);
+    usnic_ends_progress(usnic);
+    ck_assert_int_eq(peer->life.state, PEER_LEAVING);
+    ck_assert(!peer->end.said);
+    ck_assert_int_eq(ended_with, 1);
+    ck_assert_int_eq(word_send(usnic, peer), OPAL_ERR_OUT_OF_RESOURCE);
+    peer->end.give_up_us = usnic->now_us;
+    usnic_ends_progress(usnic);
+    ck_assert_int_eq(peer->life.state, PEER_BROKEN);
     ck_assert_int_eq(ended_with, _i ? OPAL_ERR_UNREACH : 1);
+    btl_close();
+}
+END_TEST
+
+/* 0: the answer is acknowledged by OVER; 1: it never is. */
+UNIT_LOOP(a_peer_that_leaves_amid_nothing_is_answered, 0, 2)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+
+    usnic_bye_received(peer);
+    usnic_ends_progress(usnic);
+    ck_assert(peer->end.said);
+    usnic_ends_progress(usnic);
+    ck_assert_int_eq(peer->life.state, PEER_LEAVING);
+    if (_i == 0) {
+        usnic_over_received(peer);
+    } else {
+        peer->end.give_up_us = usnic->now_us;
+        usnic_ends_progress(usnic);
+    }
+    ck_assert_int_eq(peer->life.state, PEER_IDLE);
+    ck_assert(!peer->flows);
     btl_close();
 }
 END_TEST

@@ -30,9 +30,10 @@ START_TEST(messages_arrive_once_and_in_order)
 #define N(what) (unsigned long long) sum.what
     printf("# %llu schedules: %llu events, %llu messages, %llu packets, %llu lost, %llu resends "
            "(%llu probes, %llu needless), %llu duplicates, %llu early, %llu of old sessions, "
-           "%llu sessions failed, %llu opened again\n",
+           "%llu sessions failed, %llu opened again, %llu sides left, %llu of them unanswered\n",
            (unsigned long long) count, N(events), N(messages), N(packets), N(lost), N(resends),
-           N(probes), N(spurious), N(duplicates), N(early), N(stale), N(failed), N(reopened));
+           N(probes), N(spurious), N(duplicates), N(early), N(stale), N(failed), N(reopened),
+           N(ended), N(alone));
 }
 END_TEST
 
@@ -60,6 +61,7 @@ UNIT_CASE(fails_with_packets_of_old_sessions, must_fail(SIM_NO_EPOCH))
 UNIT_CASE(fails_with_acknowledgements_of_the_unseen, must_fail(SIM_ACK_UNSEEN))
 UNIT_CASE(fails_with_early_delivery, must_fail(SIM_EARLY_DELIVERY))
 UNIT_CASE(fails_with_numbers_that_do_not_wrap, must_fail(SIM_NO_WRAP))
+UNIT_CASE(fails_if_a_bye_is_answered_amid_what_is_queued, must_fail(SIM_EARLY_OVER))
 UNIT_CASE(fails_with_a_hotel_that_never_evicts, must_fail(SIM_NO_EVICTION))
 
 int main(int argc, char **argv)
