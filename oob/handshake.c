@@ -101,13 +101,23 @@ static void send_verdict(struct handshake *handshake, enum wire_reason reason, i
 
 /* --- keys --- */
 
+/* Records are for what leaves the kernel's sight, and for everything when secrecy is asked for.
+ * Without them nothing is secret, and no secret is exchanged: the nonces make each link's proof its
+ * own. */
+static bool is_plain(const struct handshake_self *self)
+{
+    return self->security == OOB_SECURITY_NONE ||
+           (self->security == OOB_SECURITY_AUTH && self->attested);
+}
+
 /* The master key: from the shared key and the exchange, bound to all that both ends have said. For
- * OOB_KEY_PEERCRED the exchange alone is secret. */
+ * OOB_KEY_PEERCRED the exchange alone is secret, and on a plain link the kernel's word is all. */
 static bool derive_master(struct handshake *handshake, const uint8_t *peer_public)
 {
     static const uint8_t no_key[KEY_BYTES];
-    uint8_t shared[32];
-    if (crypto_scalarmult(shared, handshake->random.secret, peer_public) != 0) {
+    uint8_t shared[32] = {0};
+    if (!is_plain(&handshake->self) &&
+        crypto_scalarmult(shared, handshake->random.secret, peer_public) != 0) {
         return false;
     }
     const uint8_t *key = no_key;
@@ -157,11 +167,9 @@ static void derive_traffic(struct handshake *handshake, enum subkey tx, enum sub
 
 /* --- agreement --- */
 
-/* Records are for what leaves the kernel's sight, and for everything when secrecy is asked for. */
 static enum record_cipher choose_cipher(const struct handshake_self *self, bool peer_aes)
 {
-    if (self->security == OOB_SECURITY_NONE ||
-        (self->security == OOB_SECURITY_AUTH && self->attested)) {
+    if (is_plain(self)) {
         return RECORD_PLAIN;
     }
     return self->aes && peer_aes ? RECORD_AES256GCM : RECORD_CHACHA20POLY1305;
@@ -191,7 +199,9 @@ static void put_hello(struct handshake *handshake, uint8_t *message, enum wire_t
     name_put(message + WIRE_AT_WANTED, wanted);
     put_le64(message + WIRE_AT_EPOCH, handshake->self.epoch);
     memcpy(message + WIRE_AT_NONCE, handshake->random.nonce, sizeof handshake->random.nonce);
-    crypto_scalarmult_base(message + WIRE_AT_PUBLIC, handshake->random.secret);
+    if (!is_plain(&handshake->self)) {
+        crypto_scalarmult_base(message + WIRE_AT_PUBLIC, handshake->random.secret);
+    }
 }
 
 /* --- the acceptor --- */

@@ -33,7 +33,7 @@ enum {
     WIRE_AT_WANTED = 24,  /* u32 jobid, u32 vpid: to whom */
     WIRE_AT_EPOCH = 32,   /* u64 */
     WIRE_AT_NONCE = 40,   /* 32 bytes */
-    WIRE_AT_PUBLIC = 72,  /* 32 bytes: ephemeral X25519 key */
+    WIRE_AT_PUBLIC = 72,  /* 32 bytes: ephemeral X25519 key; zeros: a plain link */
     WIRE_HELLO_SIZE = 104,
     WIRE_AT_ANSWER_MAC = 104, /* 32 bytes */
     WIRE_ANSWER_SIZE = 136,

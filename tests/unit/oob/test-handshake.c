@@ -405,6 +405,30 @@ START_TEST(the_cipher_fits_both)
 }
 END_TEST
 
+START_TEST(a_plain_link_exchanges_no_keys)
+{
+    static const uint8_t none[32];
+    self_a.attested = self_b.attested = true;
+    for (int mode = 0; mode < OOB_SECURITIES; mode++) {
+        bool plain = mode != OOB_SECURITY_ENCRYPT;
+        self_a.security = self_b.security = (enum oob_security) mode;
+        begin();
+        run();
+        ck_assert_int_eq(a.state, HANDSHAKE_DONE);
+        ck_assert_int_eq(b.cipher == RECORD_PLAIN, plain);
+        ck_assert_int_eq(memcmp(b.hello + WIRE_AT_PUBLIC, none, sizeof none) == 0, plain);
+        ck_assert_int_eq(memcmp(a.answer + WIRE_AT_PUBLIC, none, sizeof none) == 0, plain);
+    }
+    /* The key is proved all the same. */
+    self_a.security = self_b.security = OOB_SECURITY_AUTH;
+    self_b.keys[OOB_KEY_APP] = other_key;
+    begin();
+    run();
+    ck_assert_int_eq(a.state, HANDSHAKE_FAILED);
+    ck_assert_str_eq(a.text, "it has another key");
+}
+END_TEST
+
 START_TEST(reflection_fails)
 {
     /* A connector's own words come back to it. */
