@@ -251,6 +251,7 @@ static void challenged(struct tcp_conn *conn)
     struct tcp_module *tcp = conn->tcp;
     struct tcp_hello hello = {
         .lane = (uint8_t) conn->lane,
+        .lost = conn->ep->peer.state == PEER_RETRYING,
         .address = (uint8_t) conn->ep->pair.peer,
         .from = tcp->peers.me,
         .to = conn->ep->peer.name,
@@ -373,6 +374,7 @@ static void accept_one(struct tcp_module *tcp, int fd)
         fd_close(&fd);
         return;
     }
+    conn->asked_us = clock_us();
     crypto_random(nonce, sizeof(nonce));
     tcp_challenge_encode(conn->challenge, nonce);
     if (!send_message(conn, conn->challenge, sizeof(conn->challenge))) {
@@ -438,14 +440,14 @@ static bool still_there(const struct tcp_conn *conn)
 }
 
 /* The peer may have come in on another interface than that of the module it means. */
-static enum tcp_verdict judge(struct tcp_module *meant, const struct tcp_hello *hello,
-                              tcp_endpoint **ep)
+static enum tcp_verdict judge(const struct tcp_conn *conn, struct tcp_module *meant,
+                              const struct tcp_hello *hello, tcp_endpoint **ep)
 {
     if (!meant) {
         return TCP_VERDICT_REFUSE;
     }
     return hello->lane > 0 ? tcp_lane_judge(meant, hello, ep)
-                           : tcp_endpoint_judge(meant, hello, ep);
+                           : tcp_endpoint_judge(meant, hello, conn->asked_us, ep);
 }
 
 static void answer(struct tcp_conn *conn, struct tcp_module *meant, const struct tcp_hello *hello,
@@ -453,7 +455,7 @@ static void answer(struct tcp_conn *conn, struct tcp_module *meant, const struct
 {
     tcp_endpoint *ep = NULL;
     struct tcp_welcome welcome = {
-        .verdict = judge(meant, hello, &ep),
+        .verdict = judge(conn, meant, hello, &ep),
         .incarnation = conn->tcp->process->card.incarnation,
     };
 

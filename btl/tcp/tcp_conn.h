@@ -20,6 +20,7 @@ struct tcp_conn {
     unsigned lane;    /* initiator: 0, or the lane that it is to be */
     size_t address;   /* initiator: of ep's card */
     enum conn_phase phase;
+    uint64_t asked_us;        /* acceptor: when it sent its challenge */
     struct wheel_timer timer; /* of the module's timeouts */
     uint8_t challenge[TCP_CHALLENGE_BYTES];
     uint8_t hello[TCP_HELLO_BYTES];

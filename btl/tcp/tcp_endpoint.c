@@ -326,14 +326,28 @@ static bool mine_wins(const tcp_endpoint *ep)
                OPAL_VALUE2_GREATER;
 }
 
+/* Why the link is no more at the peer's end; NULL: it may be there. A peer that answers a challenge
+ * from after the link came up does not have this link; that it lost it, and did not leave it, it
+ * says. */
+static const char *why_gone(const tcp_endpoint *ep, const struct tcp_hello *hello,
+                            uint64_t asked_us)
+{
+    if (ep->peer.incarnation != hello->incarnation) {
+        return "the peer was started anew";
+    }
+    return hello->lost && asked_us > ep->up_us ? "the peer has lost the connection" : NULL;
+}
+
 /* Whether the peer's connect may become the endpoint's link. */
-static enum tcp_verdict endpoint_judge(tcp_endpoint *ep, uint64_t incarnation)
+static enum tcp_verdict endpoint_judge(tcp_endpoint *ep, const struct tcp_hello *hello,
+                                       uint64_t asked_us)
 {
     if (ep->peer.state == PEER_UP) {
-        if (ep->peer.incarnation == incarnation) {
+        const char *why = why_gone(ep, hello, asked_us);
+        if (!why) {
             return TCP_VERDICT_AGAIN;
         }
-        tcp_endpoint_break(ep, OPAL_ERR_UNREACH, "the peer was started anew");
+        tcp_endpoint_break(ep, OPAL_ERR_UNREACH, why);
     }
     if (!btl_peer_takes(&ep->peer)) {
         return TCP_VERDICT_REFUSE;
@@ -346,7 +360,7 @@ static enum tcp_verdict endpoint_judge(tcp_endpoint *ep, uint64_t incarnation)
 }
 
 enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hello *hello,
-                                    tcp_endpoint **found)
+                                    uint64_t asked_us, tcp_endpoint **found)
 {
     bool again = false;
     tcp_endpoint *ep = roster_find(tcp->peers.roster, &hello->from);
@@ -359,7 +373,7 @@ enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hel
     if (!ep || (tcp->peers.closing && ep->promised == 0)) {
         return again ? TCP_VERDICT_AGAIN : TCP_VERDICT_REFUSE;
     }
-    enum tcp_verdict verdict = endpoint_judge(ep, hello->incarnation);
+    enum tcp_verdict verdict = endpoint_judge(ep, hello, asked_us);
     if (verdict == TCP_VERDICT_ACCEPT) {
         *found = ep;
     }
@@ -372,6 +386,7 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
         tcp_conn_close(ep->conn);
         ep->conn = NULL;
     }
+    ep->up_us = clock_us();
     ep->round_trip_us = sock_round_trip_us(fd);
     struct tcp_link *link = tcp_link_create(ep, fd, 0);
     if (!link) {

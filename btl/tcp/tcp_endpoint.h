@@ -37,6 +37,7 @@ struct mca_btl_base_endpoint_t {
     size_t order[NETCARD_ADDRESSES]; /* the card's addresses: the pair's, then the best */
     size_t order_count;
     struct patience patience; /* which of them is tried, and for how long */
+    uint64_t up_us;           /* when it was last up */
     uint64_t round_trip_us;   /* when it was last up; 0: never, or not known */
     bool peer_tried;          /* its own connect was turned away in favour of mine */
     struct tcp_conn *conn;    /* HANDSHAKE; owned; NULL: it waits */
@@ -90,9 +91,10 @@ void tcp_endpoint_silent(tcp_endpoint *ep, uint64_t limit_us);
  * after the pause, else the next one's turn has come. */
 void tcp_endpoint_conn_failed(tcp_endpoint *ep, enum patience_outcome outcome, uint64_t pause_us,
                               const char *why);
-/* An authenticated peer wants in. ACCEPT: *ep is its endpoint, to be handed to tcp_endpoint_up. */
+/* An authenticated peer wants in, by its answer to a challenge of that time. ACCEPT: *ep is its
+ * endpoint, to be handed to tcp_endpoint_up. */
 enum tcp_verdict tcp_endpoint_judge(struct tcp_module *tcp, const struct tcp_hello *hello,
-                                    tcp_endpoint **ep);
+                                    uint64_t asked_us, tcp_endpoint **ep);
 /* The descriptor is the endpoint's link from now on; closed on an error, which breaks it. */
 void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation);
 /* The peer closed the link on purpose: IDLE if nothing was under way, else BROKEN. */

@@ -152,7 +152,8 @@ int tcp_frame_decode(struct tcp_frame *frame, const uint8_t *data, size_t availa
 /* The three messages of the set-up. */
 
 enum { KIND_CHALLENGE = 1, KIND_HELLO = 2, KIND_WELCOME = 3 };
-enum { LANE_AT = 6 }; /* in a hello */
+enum { LANE_AT = 6 };       /* in a hello */
+enum { LOST_LANE_0 = 128 }; /* in the lane's place */
 enum { HELLO_SIGNED = TCP_HELLO_BYTES - MAC_BYTES, WELCOME_SIGNED = TCP_WELCOME_BYTES - MAC_BYTES };
 
 static const uint8_t magic[4] = {'K', 'L', 't', 'c'};
@@ -176,13 +177,18 @@ static int start_check(const uint8_t *in, uint8_t kind)
     return in[5] == kind ? OPAL_SUCCESS : OPAL_ERR_UNPACK_FAILURE;
 }
 
+static bool is_lane(uint8_t lane)
+{
+    return lane <= TCP_LANES || lane == LOST_LANE_0;
+}
+
 bool tcp_hello_plausible(const uint8_t *in, size_t size)
 {
     uint8_t start[TCP_PREFIX_BYTES];
 
     start_encode(start, KIND_HELLO, 0);
     return memcmp(in, start, size < LANE_AT ? size : LANE_AT) == 0 &&
-           (size <= LANE_AT || in[LANE_AT] <= TCP_LANES);
+           (size <= LANE_AT || is_lane(in[LANE_AT]));
 }
 
 void tcp_challenge_encode(uint8_t out[TCP_CHALLENGE_BYTES], const uint8_t nonce[TCP_NONCE_BYTES])
@@ -212,7 +218,9 @@ static void hello_mac(uint8_t mac[MAC_BYTES], const uint8_t *hello, const uint8_
 void tcp_hello_encode(uint8_t out[TCP_HELLO_BYTES], const struct tcp_hello *hello,
                       const uint8_t challenge[TCP_CHALLENGE_BYTES], const uint8_t key[KEY_BYTES])
 {
-    start_encode(out, KIND_HELLO, (uint16_t) (hello->lane | hello->address << 8));
+    const uint8_t lane = hello->lost ? LOST_LANE_0 : hello->lane;
+
+    start_encode(out, KIND_HELLO, (uint16_t) (lane | hello->address << 8));
     name_put(out + 8, &hello->from);
     name_put(out + 16, &hello->to);
     put_le64(out + 24, hello->incarnation);
@@ -227,11 +235,12 @@ int tcp_hello_decode(struct tcp_hello *hello, const uint8_t in[TCP_HELLO_BYTES])
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    hello->lane = in[LANE_AT];
-    hello->address = in[LANE_AT + 1];
-    if (hello->lane > TCP_LANES) {
+    if (!is_lane(in[LANE_AT])) {
         return OPAL_ERR_UNPACK_FAILURE;
     }
+    hello->lost = in[LANE_AT] == LOST_LANE_0;
+    hello->lane = hello->lost ? 0 : in[LANE_AT];
+    hello->address = in[LANE_AT + 1];
     hello->from = name_get(in + 8);
     hello->to = name_get(in + 16);
     hello->incarnation = get_le64(in + 24);

@@ -22,7 +22,7 @@
 #include <base/data/crypto.h>
 #include <btl/memory/region.h>
 
-#define TCP_WIRE_VERSION 3
+#define TCP_WIRE_VERSION 4
 
 enum tcp_frame_type {
     TCP_FRAME_AM = 1,
@@ -77,6 +77,7 @@ enum tcp_verdict {
 
 struct tcp_hello {
     uint8_t lane;    /* 0: the link that a peer must have; else a further one, at most TCP_LANES */
+    bool lost;       /* lane 0: it has lost the link that it had */
     uint8_t address; /* of the other's card: that of the interface whose module is meant */
     orte_process_name_t from, to;
     uint64_t incarnation;

@@ -245,23 +245,44 @@ int raw_connect(struct tcp_host *host, uint8_t challenge[TCP_CHALLENGE_BYTES])
     return fd;
 }
 
-static void lane_hello(uint8_t out[TCP_HELLO_BYTES], struct tcp_host *host, int rank,
-                       uint64_t incarnation, unsigned lane,
-                       const uint8_t challenge[TCP_CHALLENGE_BYTES])
+static struct tcp_hello hello_of(const struct tcp_host *host, int rank, uint64_t incarnation)
 {
-    struct tcp_hello hello = {.lane = (uint16_t) lane,
-                              .from = host->procs[rank].proc_name,
+    return (struct tcp_hello){.from = host->procs[rank].proc_name,
                               .to = host->procs[host->rank].proc_name,
                               .incarnation = incarnation};
-
-    crypto_random(hello.nonce, sizeof(hello.nonce));
-    tcp_hello_encode(out, &hello, challenge, tcp_host_key);
 }
 
 void raw_hello(uint8_t out[TCP_HELLO_BYTES], struct tcp_host *host, int rank, uint64_t incarnation,
                const uint8_t challenge[TCP_CHALLENGE_BYTES])
 {
-    lane_hello(out, host, rank, incarnation, 0, challenge);
+    const struct tcp_hello hello = hello_of(host, rank, incarnation);
+
+    tcp_hello_encode(out, &hello, challenge, tcp_host_key);
+}
+
+/* Returns the verdict. */
+static enum tcp_verdict say(int fd, const struct tcp_hello *words,
+                            const uint8_t challenge[TCP_CHALLENGE_BYTES])
+{
+    uint8_t hello[TCP_HELLO_BYTES], answer[TCP_WELCOME_BYTES];
+    struct tcp_welcome welcome;
+
+    tcp_hello_encode(hello, words, challenge, tcp_host_key);
+    raw_sequences[fd % RAW_FDS] = 0;
+    raw_write(fd, hello, sizeof(hello));
+    raw_read(fd, answer, sizeof(answer));
+    ck_assert_int_eq(tcp_welcome_decode(&welcome, answer, challenge, hello, tcp_host_key),
+                     OPAL_SUCCESS);
+    return welcome.verdict;
+}
+
+enum tcp_verdict raw_say_lost(int fd, struct tcp_host *host, int rank, uint64_t incarnation,
+                              const uint8_t challenge[TCP_CHALLENGE_BYTES])
+{
+    struct tcp_hello hello = hello_of(host, rank, incarnation);
+
+    hello.lost = true;
+    return say(fd, &hello, challenge);
 }
 
 int raw_open(struct tcp_host *host, int rank, uint64_t incarnation, enum tcp_verdict *verdict)
@@ -272,17 +293,12 @@ int raw_open(struct tcp_host *host, int rank, uint64_t incarnation, enum tcp_ver
 int raw_open_lane(struct tcp_host *host, int rank, uint64_t incarnation, unsigned lane,
                   enum tcp_verdict *verdict)
 {
-    uint8_t challenge[TCP_CHALLENGE_BYTES], hello[TCP_HELLO_BYTES], answer[TCP_WELCOME_BYTES];
-    struct tcp_welcome welcome;
-
+    uint8_t challenge[TCP_CHALLENGE_BYTES];
+    struct tcp_hello hello = hello_of(host, rank, incarnation);
     int fd = raw_connect(host, challenge);
-    lane_hello(hello, host, rank, incarnation, lane, challenge);
-    raw_sequences[fd % RAW_FDS] = 0;
-    raw_write(fd, hello, sizeof(hello));
-    raw_read(fd, answer, sizeof(answer));
-    ck_assert_int_eq(tcp_welcome_decode(&welcome, answer, challenge, hello, tcp_host_key),
-                     OPAL_SUCCESS);
-    *verdict = welcome.verdict;
+
+    hello.lane = (uint8_t) lane;
+    *verdict = say(fd, &hello, challenge);
     return fd;
 }
 

@@ -46,6 +46,9 @@ void raw_hello(uint8_t out[TCP_HELLO_BYTES], struct tcp_host *host, int rank, ui
                const uint8_t challenge[TCP_CHALLENGE_BYTES]);
 /* The whole set-up as the initiator; *verdict is the module's. */
 int raw_open(struct tcp_host *host, int rank, uint64_t incarnation, enum tcp_verdict *verdict);
+/* The hello of one who has lost its link, by a connection that was challenged; the verdict. */
+enum tcp_verdict raw_say_lost(int fd, struct tcp_host *host, int rank, uint64_t incarnation,
+                              const uint8_t challenge[TCP_CHALLENGE_BYTES]);
 int raw_open_lane(struct tcp_host *host, int rank, uint64_t incarnation, unsigned lane,
                   enum tcp_verdict *verdict);
 /* Accepts the module's connect on a raw listener and challenges it; its hello is in. */

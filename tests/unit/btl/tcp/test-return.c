@@ -80,6 +80,46 @@ START_TEST(its_own_connect_is_as_good)
 }
 END_TEST
 
+/* The link is whole at this end. A hello from before it came up tells nothing of it. */
+START_TEST(the_peer_has_lost_it_first)
+{
+    uint8_t challenge[TCP_CHALLENGE_BYTES];
+    tcp_peer_start(0);
+    listener = raw_listen(&tcp_peer.host, 1, INCARNATION);
+    ep = tcp_host_add(&tcp_peer.host, 1);
+    btl_watch_peers(changed, NULL);
+    int early = raw_connect(&tcp_peer.host, challenge), old = raw_open_accepted(1, INCARNATION);
+    ck_assert_int_eq(raw_say_lost(early, &tcp_peer.host, 1, INCARNATION, challenge),
+                     TCP_VERDICT_AGAIN);
+    ck_assert_uint_eq(losses, 0);
+    int late = raw_connect(&tcp_peer.host, challenge);
+    ck_assert_int_ne(raw_say_lost(late, &tcp_peer.host, 1, INCARNATION, challenge),
+                     TCP_VERDICT_ACCEPT);
+    tcp_host_until(&losses, 1);
+    btl_retry(tcp_peer.host.btl, ep, true);
+    int fd = raw_serve(listener, INCARNATION);
+    assert_back(fd);
+    close(early);
+    close(late);
+    close(old);
+    end(fd);
+}
+END_TEST
+
+START_TEST(it_says_that_it_has_lost_a_link)
+{
+    uint8_t challenge[TCP_CHALLENGE_BYTES], bytes[TCP_HELLO_BYTES];
+    struct tcp_hello hello;
+    lose();
+    btl_retry(tcp_peer.host.btl, ep, true);
+    close(raw_accept(listener, challenge, bytes));
+    ck_assert_int_eq(tcp_hello_decode(&hello, bytes), OPAL_SUCCESS);
+    ck_assert(hello.lost);
+    ck_assert_uint_eq(hello.lane, 0);
+    end(raw_serve(listener, INCARNATION));
+}
+END_TEST
+
 START_TEST(nobody_asked_for_it)
 {
     enum tcp_verdict verdict;

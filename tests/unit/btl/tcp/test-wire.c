@@ -194,14 +194,14 @@ static void check_hex(const uint8_t *bytes, size_t size, const char *wanted)
 START_TEST(messages_have_these_bytes)
 {
     make_messages();
-    check_hex(challenge, sizeof(challenge), "4b4c746303010000c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1");
+    check_hex(challenge, sizeof(challenge), "4b4c746304010000c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1");
     check_hex(hello, sizeof(hello),
-              "4b4c7463030200000100010002000000010001000300000"
+              "4b4c7463040200000100010002000000010001000300000"
               "04d00000000000000d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2"
-              "c524f4e9c0ed57ef8d8a9a493dbad6a26c9c2c4b8bf2694a29b45c1e7e0c4bf5");
+              "f4a2a0382babfbd3b0b8a1a664ddf618d69e0d66d8b36fab0a2ac196dae34fd9");
     check_hex(welcome, sizeof(welcome),
-              "4b4c7463030301005800000000000000"
-              "3e9a76f859bee480e0c8ad688dc301487f24763026a511309259773e7b922de5");
+              "4b4c7463040301005800000000000000"
+              "0a43faf0bea341d47ac9e09e132761cf025e680d59051203a81bcb8fe6e0baef");
 }
 END_TEST
 
@@ -221,6 +221,20 @@ START_TEST(messages_come_back)
     ck_assert_int_eq(tcp_welcome_decode(&answer, welcome, challenge, hello, key), OPAL_SUCCESS);
     ck_assert_int_eq(answer.verdict, TCP_VERDICT_CROSS);
     ck_assert_uint_eq(answer.incarnation, 88);
+}
+END_TEST
+
+START_TEST(a_lane_has_lost_nothing)
+{
+    for (int lane = 0; lane < 256; lane++) {
+        struct tcp_hello heard;
+        make_messages();
+        hello[6] = (uint8_t) lane;
+        const bool good = lane <= TCP_LANES || lane == 128;
+        ck_assert_int_eq(tcp_hello_decode(&heard, hello) == OPAL_SUCCESS, good);
+        ck_assert(tcp_hello_plausible(hello, 7) == good);
+        ck_assert(!good || (heard.lost ? lane == 128 && heard.lane == 0 : heard.lane == lane));
+    }
 }
 END_TEST
 
