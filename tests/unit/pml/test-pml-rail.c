@@ -197,6 +197,70 @@ static int run_deaf(struct minihost *minihost, void *fails)
     return 0;
 }
 
+/* ---- who connects ---- */
+
+/* Of the module that leads to another rank: sessions that ever came up. */
+static uint64_t sessions(void)
+{
+    enum { ROWS = 64 };
+    struct keel_btl_stat stats[ROWS];
+    size_t count, i = 0;
+    const struct keel_rail *rails =
+        keel_host_rails(&host->procs[(host->rank + 1) % host->size], &count);
+    check(count == 1, "one rail");
+    count = keel_btl_stats(rails->btl, NULL, stats, ROWS);
+    check(count <= ROWS, "all counters");
+    while (i < count && strcmp(stats[i].name, "sessions") != 0) {
+        i++;
+    }
+    check(i < count, "sessions are counted");
+    return i < count ? stats[i].value : 0;
+}
+
+/* The receive waits for a while, then its message is sent. */
+static void receive_from(int32_t source, int32_t sender, uint64_t connected)
+{
+    enum { PASSES = 2000 };
+    int32_t number = -1;
+    opal_convertor_t data;
+    struct keel_pml_status status;
+    struct keel_pml_request *request;
+    opal_convertor_prepare(&data, &number, sizeof(number));
+    must(keel_pml_irecv(context, &data, source, 1, &request), "irecv");
+    for (int i = 0; i < PASSES; i++) {
+        (void) poll_all();
+    }
+    check(sessions() == connected, "a receive connects nothing");
+    minihost_barrier(host, poll_all);
+    must(keel_pml_wait(&request, &status), "wait");
+    check(status.source == sender && number == sender, "the message has come");
+    check(sessions() == connected + 1, "its sender has connected");
+}
+
+/* Rank 0 sends nothing. */
+static int run_listener(struct minihost *minihost, void *unused)
+{
+    (void) unused;
+    open_rank(minihost);
+    open_late();
+    minihost_barrier(host, poll_all);
+    for (int32_t sender = 2; sender > 0; sender--) {
+        if (host->rank == 0) {
+            receive_from(sender == 2 ? KEEL_PML_ANY_SOURCE : sender, sender, 2 - (uint64_t) sender);
+        } else {
+            minihost_barrier(host, poll_all);
+        }
+        if (host->rank == sender) {
+            opal_convertor_t data;
+            opal_convertor_prepare(&data, &sender, sizeof(sender));
+            must(keel_pml_send(context, &data, 0, 1, KEEL_PML_STANDARD), "send");
+        }
+        minihost_barrier(host, poll_all);
+    }
+    close_rank();
+    return 0;
+}
+
 /* ---- another version ---- */
 
 static char told[512]; /* why a rail failed */
@@ -289,6 +353,13 @@ START_TEST(answers_without_memory_end_the_peer)
     answers_size = "64m";
     faults = "ptl.rail.answer:error=ENOMEM";
     run("self,sm", 2, run_deaf, &some);
+}
+END_TEST
+
+START_TEST(a_receive_alone_connects_no_rail)
+{
+    run("self,tcp", 3, run_listener, NULL);
+    run("self,sm", 3, run_listener, NULL);
 }
 END_TEST
 
