@@ -10,10 +10,20 @@
 
 enum { OPTIONS_MAX = 32, LONG_CODES = 256 }; /* codes of rows without a letter begin there */
 
+void cli_print(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        fputc((unsigned char) *text < ' ' || *text == 0x7f ? '?' : *text, out);
+    }
+}
+
 int cli_wrong(struct cli *cli, const char *what, const char *value)
 {
     if (!cli->quiet && !cli->said) {
-        fprintf(stderr, "%s: %s%s (%s --help)\n", cli->program, what, value, cli->program);
+        fprintf(stderr, "%s: ", cli->program);
+        cli_print(stderr, what);
+        cli_print(stderr, value);
+        fprintf(stderr, " (%s --help)\n", cli->program);
     }
     cli->said = true;
     return -1;
@@ -211,7 +221,7 @@ int cli_read(struct cli *cli, int argc, char **argv)
             return 1;
         }
     }
-    return argv[optind] ? cli_wrong(cli, "what is ", argv[optind]) : 0;
+    return argv[optind] ? cli_wrong(cli, "takes no arguments: ", argv[optind]) : 0;
 }
 
 int cli_end(const char *program, int code)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct cli;
 /* Takes an option's value. False: it does not fit, or cli_wrong has said what is wrong. */
@@ -38,6 +39,9 @@ struct cli {
 /* Returns 0; 1 when --help, --version or --completion was asked for and printed; -1 after a
  * complaint on stderr. */
 int cli_read(struct cli *cli, int argc, char **argv);
+/* Text from elsewhere, which is to reach a terminal as nothing else: control characters become "?".
+ */
+void cli_print(FILE *out, const char *text);
 /* Complains: what is followed by value. Returns -1. */
 int cli_wrong(struct cli *cli, const char *what, const char *value);
 /* The word behind the option and its value, unless that is an option too: it is taken. NULL: there

@@ -3,6 +3,8 @@
 #include <launcher/map/show.h>
 
 #include <base/text/json.h>
+#include <base/text/reason.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +88,11 @@ static void show_map(FILE *out, const struct job_plan *plan, const struct run_re
         fprintf(out, "    %s:\n", plan->nodes[node].name);
         for (uint32_t rank = first[node]; rank < plan->rank_count; rank = next[rank]) {
             uint32_t app = plan->app_of[rank];
+            char program[PATH_MAX];
+            snprintf(program, sizeof(program), "%s", request->apps[app].argv[0]);
+            reason_printable(program);
             fprintf(out, "        rank %u: local rank %u, program %u, %s\n", rank,
-                    plan->local_rank_of[rank], app, request->apps[app].argv[0]);
+                    plan->local_rank_of[rank], app, program);
         }
     }
 }

@@ -92,7 +92,9 @@ refuses()
 refuses "no such parameter" 1 "^keel-info: no parameter's name begins with zz_y" --param zz y
 refuses "no such option" 2 "nosuch" --nosuch
 refuses "ompi_info's format" 2 "^keel-info: --parsable: --json" --parsable
-refuses "a word too many" 2 "^keel-info: what is word" word
+refuses "a word too many" 2 "^keel-info: takes no arguments: word" word
+refuses "a word with a control character" 2 '^keel-info: takes no arguments: \?\[31mred' "$(printf '\033[31mred')"
+refuses "a parameter with one" 1 "^keel-info: no parameter's name begins with \?\[31mred" --param "$(printf '\033[31mred')"
 refuses "--md and another" 2 "^keel-info: --md prints" --md --devices
 refuses "--md and --json" 2 "^keel-info: --md prints" --md --json
 refuses "--json and --md" 2 "^keel-info: --md prints" --json --md

@@ -154,7 +154,7 @@ refuses "too much to compute" 2 '^keel-perf: --compute does not take 1000001' --
 refuses "too many posted receives" 2 '^keel-perf: --posted does not take 1000001' --posted 1000001
 refuses "any messages among others" 2 '^keel-perf: --any would take' --any --unexpected 1
 refuses "no time" 2 '^keel-perf: --time does not take nan' --time nan
-refuses "a word too many" 2 '^keel-perf: what is sm' sm
+refuses "a word too many" 2 '^keel-perf: takes no arguments: sm' sm
 refuses "no such option" 2 'unrecognized option' --fast
 refuses "no such module" 1 'no component "nosuch"; there are self, sm' --rails tcp,nosuch --size 8
 refuses "a module named twice" 1 'tcp stands there twice' --rails tcp,tcp --size 8

@@ -249,7 +249,7 @@ refuses()
     like "$what: says why" "$work/err" "$pattern"
 }
 refuses "no such option" 2 "nosuch" --nosuch
-refuses "a word too many" 2 "^keel-ps: what is word" word
+refuses "a word too many" 2 "^keel-ps: takes no arguments: word" word
 refuses "no id" 2 "^keel-ps: --job: no job's id begins with xyz" --job xyz
 refuses "no time" 2 "^keel-ps: --watch does not take 0, but 0.1 to 86400" --watch 0
 refuses "another shell" 2 "^keel-ps: --completion: bash" --completion fish

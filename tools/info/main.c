@@ -17,8 +17,11 @@ static bool check_patterns(const struct options *options, const struct params *p
         }
         if (j == params->count) {
             const char *second = options->patterns[i].second;
-            fprintf(stderr, "keel-info: no parameter's name begins with %s%s%s\n",
-                    options->patterns[i].word, second ? "_" : "", second ? second : "");
+            fprintf(stderr, "keel-info: no parameter's name begins with ");
+            cli_print(stderr, options->patterns[i].word);
+            cli_print(stderr, second ? "_" : "");
+            cli_print(stderr, second ? second : "");
+            fputc('\n', stderr);
             all = false;
         }
     }

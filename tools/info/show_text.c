@@ -3,15 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <tools/cli.h>
 #include <tools/info/show.h>
-
-/* What was set from outside must not reach the terminal as anything but text. */
-static void print(const char *text)
-{
-    for (; *text; text++) {
-        putchar((unsigned char) *text < ' ' || *text == 0x7f ? '?' : *text);
-    }
-}
 
 /* The group that was printed last, so that each has its head once. */
 struct facts {
@@ -31,7 +24,7 @@ static void show_fact(void *arg, const char *group, const char *name, const char
         facts->group = group;
     }
     printf("  %-24s ", name);
-    print(text);
+    cli_print(stdout, text);
     putchar('\n');
 }
 
@@ -65,7 +58,7 @@ static void show_device(void *arg, const struct keel_device *device)
     }
     if (device->unused) {
         printf("; not used: ");
-        print(device->unused);
+        cli_print(stdout, device->unused);
     }
     putchar('\n');
 }
@@ -73,9 +66,9 @@ static void show_device(void *arg, const struct keel_device *device)
 static void show_param(const struct keel_param *param)
 {
     printf("%s = ", param->name);
-    print(param->value);
+    cli_print(stdout, param->value);
     printf(" (");
-    print(param->source);
+    cli_print(stdout, param->source);
     printf(")\n    %s", param->type);
     if (*param->range) {
         printf("%s%s", strcmp(param->type, "enum") == 0 ? ": " : ", ", param->range);
@@ -85,7 +78,7 @@ static void show_param(const struct keel_param *param)
     printf("%s%s. %s%s\n", *param->unit ? " " : "", param->unit, param->help, ends ? "" : ".");
     if (param->complaint) {
         printf("    not used: ");
-        print(param->complaint);
+        cli_print(stdout, param->complaint);
         putchar('\n');
     }
 }

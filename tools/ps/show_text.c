@@ -3,15 +3,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <tools/cli.h>
 #include <tools/ps/show.h>
-
-/* What comes from elsewhere must not reach the terminal as anything but text. */
-static void print(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        fputc((unsigned char) *text < ' ' || *text == 0x7f ? '?' : *text, out);
-    }
-}
 
 /* "8.2 s", "12:04", "3:12:04". */
 static const char *duration(char text[32], uint64_t ms)
@@ -61,7 +54,7 @@ static void text_job(void *arg, const struct keel_job_state *job)
     if (!stands) {
         fprintf(shown->out, "%u rank%s of ", job->rank_count, job->rank_count == 1 ? "" : "s");
     }
-    print(shown->out, stands ? "a DVM" : job->program);
+    cli_print(shown->out, stands ? "a DVM" : job->program);
     fprintf(shown->out, ", %s for %s, %s %u\n", job->phase, duration(age, job->age_ms),
             stands ? "keel-dvm" : "keelrun", job->pid);
 }
@@ -78,7 +71,7 @@ static void text_node(void *arg, const struct keel_node_state *node)
         snprintf(pid, sizeof(pid), "%u", node->pid);
     }
     fprintf(shown->out, "  %-16s %8s  ", node->name, pid);
-    print(shown->out, node->state);
+    cli_print(shown->out, node->state);
     fputc('\n', shown->out);
 }
 
@@ -101,7 +94,7 @@ static void text_counters(FILE *out, const struct keel_rank_state *rank)
     for (size_t i = 0; i < rank->counter_count; i++) {
         if (rank->counters[i].value > 0) {
             fputs("       ", out);
-            print(out, rank->counters[i].name);
+            cli_print(out, rank->counters[i].name);
             fprintf(out, " %" PRIu64 "\n", rank->counters[i].value);
         }
     }
@@ -125,7 +118,7 @@ static void text_rank(void *arg, const struct keel_rank_state *rank)
     }
     fprintf(shown->out, "  %4u %-16s %8s %6s %8s %6s %6s %8s  ", rank->rank,
             shown_node(shown, rank->node), pid, cpu, used, memory, waiting(wait, rank), still);
-    print(shown->out, rank->state);
+    cli_print(shown->out, rank->state);
     fputc('\n', shown->out);
     if (shown->counters) {
         text_counters(shown->out, rank);
@@ -136,7 +129,7 @@ static void text_line(void *arg, const char *line)
 {
     struct shown *shown = arg;
     fputs("  ", shown->out);
-    print(shown->out, line);
+    cli_print(shown->out, line);
     fputc('\n', shown->out);
 }
 

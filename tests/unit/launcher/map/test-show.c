@@ -78,6 +78,19 @@ START_TEST(test_the_map_has_only_nodes_with_ranks)
 }
 END_TEST
 
+START_TEST(test_a_program_has_one_line_whatever_its_name)
+{
+    char *argv[] = {(char *) "\033[31mred\nrank 7", NULL};
+    begin(DISPLAY_MAP, false);
+    plan.rank_count = 1;
+    apps[0].argv = argv;
+    end_with("Map: 1 rank on 1 node\n"
+             "    beta:\n"
+             "        rank 0: local rank 0, program 0, ?[31mred?rank 7\n");
+    apps[0].argv = first_argv;
+}
+END_TEST
+
 START_TEST(test_ranks_that_were_added)
 {
     begin(DISPLAY_MAP | DISPLAY_BIND, false);
