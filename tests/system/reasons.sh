@@ -152,22 +152,29 @@ fi
 
 # --- want of memory ---
 
-# A group of this test's own, of which the ranks may have 64 MB. Writes its folder.
-make_group()
+# limited FOLDER FILE: makes a control group that may have 64 MB, by this file of it. Writes its folder.
+limited()
 {
-    local own path
-    own=$(sed -n 's/^[0-9]*:memory:\(.*\)/\1/p' /proc/self/cgroup)
-    path=/sys/fs/cgroup/memory$own/keel-test-$$
-    if mkdir "$path" 2>/dev/null && echo 64M >"$path/memory.limit_in_bytes"; then
-        echo "$path"
-        return
+    mkdir "$1" || return
+    if echo 64M >"$1/$2"; then
+        echo "$1"
+    else # a group without the controller of memory
+        rmdir "$1"
+        return 1
     fi
-    own=$(sed -n 's/^0::\(.*\)/\1/p' /proc/self/cgroup)
-    path=/sys/fs/cgroup$own/keel-test-$$
-    mkdir "$path" 2>/dev/null && echo 64M >"$path/memory.max" && echo "$path"
 }
 
-if group=$(make_group 2>/dev/null) && [ -n "$group" ]; then
+# A group of this test's own, for the ranks.
+make_group()
+{
+    local own
+    own=$(sed -n 's/^[0-9]*:memory:\(.*\)/\1/p' /proc/self/cgroup)
+    limited "/sys/fs/cgroup/memory$own/keel-test-$$" memory.limit_in_bytes && return
+    own=$(sed -n 's/^0::\(.*\)/\1/p' /proc/self/cgroup)
+    limited "/sys/fs/cgroup$own/keel-test-$$" memory.max
+}
+
+if group=$(make_group 2>"$work/why"); then
     at_exit "rmdir '$group'"
     run_limited 60 bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" \
         "$keelrun" -n 2 --oversubscribe bash -c '
@@ -182,7 +189,7 @@ if group=$(make_group 2>/dev/null) && [ -n "$group" ]; then
     like "an old kill for want of memory is not this job's" "$work/err" \
         "was killed by signal 9 \(SIGKILL, Killed\)$"
 else
-    skip "want of memory" "no memory control group can be made here"
+    skip "want of memory" "no memory control group can be made here: $(tail -n 1 "$work/why")"
 fi
 
 no_leftovers "nothing is left" ""
