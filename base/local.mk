@@ -6,7 +6,7 @@ EXTRA_DIST += base/README.md base/data/README.md base/text/README.md base/types/
 	base/settings/README.md base/loop/README.md base/net/README.md base/host/README.md
 
 # Containers, bytes, hashes, keys.
-libbase_la_SOURCES += base/data/bytes.c base/data/bytes.h base/data/clock.h base/data/crc32c.c \
+libbase_la_SOURCES += base/data/array.c base/data/array.h base/data/bytes.c base/data/bytes.h base/data/clock.h base/data/crc32c.c \
 	base/data/crc32c.h base/data/crypto.c base/data/crypto.h base/data/few.h base/data/hash.c \
 	base/data/hash.h base/data/ids.c base/data/ids.h base/data/le.h base/data/least.h base/data/list.h \
 	base/data/pool.c base/data/pool.h base/data/reorder.c base/data/reorder.h base/data/strings.c \

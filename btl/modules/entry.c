@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <btl/modules/entry.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,16 +21,8 @@ mca_btl_base_module_t **btl_modules(size_t *count)
 
 static bool make_room(size_t total)
 {
-    struct btl_module_entry **entries =
-        realloc(btl_open_modules.entries, total * sizeof(struct btl_module_entry *));
-    if (entries) {
-        btl_open_modules.entries = entries;
-    }
-    mca_btl_base_module_t **modules = realloc(btl_open_modules.modules, total * sizeof(*modules));
-    if (modules) {
-        btl_open_modules.modules = modules;
-    }
-    return entries && modules;
+    return array_resize(&btl_open_modules.entries, total, sizeof(struct btl_module_entry *)) &&
+           array_resize(&btl_open_modules.modules, total, sizeof(mca_btl_base_module_t *));
 }
 
 int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t **modules,

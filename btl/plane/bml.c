@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <base/data/list.h>
 #include <base/settings/log.h>
 #include <base/types/name.h>
@@ -253,13 +254,11 @@ static void sort_known(struct bml *bml, size_t count)
 int bml_add_procs(struct bml *bml, opal_proc_t *const *procs, size_t count, char *reason,
                   size_t reason_size)
 {
-    struct known *known = realloc(bml->known, (bml->count + count + 1) * sizeof(*known));
     int status = ORTE_SUCCESS;
-    if (!known) {
+    if (!array_resize(&bml->known, bml->count + count, sizeof(*bml->known))) {
         snprintf(reason, reason_size, "out of memory");
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    bml->known = known;
     size_t total = bml->count;
     for (size_t i = 0; i < count; i++) {
         const orte_process_name_t *name = &procs[i]->proc_name;
@@ -267,7 +266,7 @@ int bml_add_procs(struct bml *bml, opal_proc_t *const *procs, size_t count, char
             continue;
         }
         if (is_reached(bml, procs[i])) {
-            known[total++] = (struct known){.proc = procs[i]};
+            bml->known[total++] = (struct known){.proc = procs[i]};
         } else if (status == ORTE_SUCCESS) {
             status = ORTE_ERR_UNREACH;
             snprintf(reason, reason_size, "%s on %s is reached by no component of the data plane",

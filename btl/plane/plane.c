@@ -2,6 +2,7 @@
 
 #include <btl/plane/plane.h>
 
+#include <base/data/array.h>
 #include <base/data/crypto.h>
 #include <base/settings/fault.h>
 #include <base/settings/log.h>
@@ -17,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* So many passes without an event mean that nothing is left to be read: idle rails are polled now
  * and then only (btl/progress/progress.c), and quiet sockets now and then by those. */
@@ -403,13 +403,12 @@ int keel_host_rails_watch(keel_rails_fn changed, void *arg)
         return ORTE_ERR_BAD_PARAM;
     }
     btl_lock();
-    struct watch *watches = realloc(plane.watches, (plane.watch_count + 1) * sizeof(*watches));
-    if (watches) {
-        plane.watches = watches;
-        watches[plane.watch_count++] = (struct watch){changed, arg};
+    bool room = array_resize(&plane.watches, plane.watch_count + 1, sizeof(*plane.watches));
+    if (room) {
+        plane.watches[plane.watch_count++] = (struct watch){changed, arg};
     }
     btl_unlock();
-    return watches ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return room ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 void keel_host_proc_ended(const opal_proc_t *peer)

@@ -2,6 +2,7 @@
 
 #include <launcher/agent/agents.h>
 
+#include <base/data/array.h>
 #include <base/data/clock.h>
 #include <base/data/crypto.h>
 #include <base/data/strings.h>
@@ -293,13 +294,9 @@ static bool reserve(struct agents *agents, uint32_t vpid)
         return true;
     }
     uint32_t size = vpid + 1 > 2 * agents->size ? vpid + 1 : 2 * agents->size;
-    struct agent **by_vpid = realloc(agents->by_vpid, size * sizeof(struct agent *));
-    if (by_vpid) {
-        memset(by_vpid + agents->size, 0, (size - agents->size) * sizeof(struct agent *));
-        agents->by_vpid = by_vpid;
-        agents->size = size;
-    }
-    return by_vpid != NULL;
+    bool room = array_extend(&agents->by_vpid, agents->size, size, sizeof(struct agent *));
+    agents->size = room ? size : agents->size;
+    return room;
 }
 
 int agents_start(struct agents *agents, uint32_t vpid, const char *host)

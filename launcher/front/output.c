@@ -2,6 +2,7 @@
 
 #include <launcher/front/output.h>
 
+#include <base/data/array.h>
 #include <base/data/list.h>
 #include <base/net/sock.h>
 #include <base/settings/log.h>
@@ -238,14 +239,10 @@ static struct stream *stream_of(struct output *output, const struct output_origi
     uint32_t rank = origin->rank;
     if (rank >= output->rank_count) {
         uint32_t count = rank + 1 > 2 * output->rank_count ? rank + 1 : 2 * output->rank_count;
-        struct stream *streams = realloc(output->streams, 2 * (size_t) count * sizeof(*streams));
-        if (!streams) {
+        if (!array_extend(&output->streams, 2 * (size_t) output->rank_count, 2 * (size_t) count,
+                          sizeof(*output->streams))) {
             return NULL;
         }
-        for (size_t i = 2 * (size_t) output->rank_count; i < 2 * (size_t) count; i++) {
-            streams[i] = (struct stream){.tagger = NULL};
-        }
-        output->streams = streams;
         output->rank_count = count;
     }
     struct stream *stream = &output->streams[2 * (size_t) rank + (size_t) (origin->number - 1)];

@@ -4,6 +4,7 @@
 
 #include <launcher/head/hnp.h>
 
+#include <base/data/array.h>
 #include <base/data/clock.h>
 #include <base/host/hostname.h>
 #include <launcher/head/report.h>
@@ -114,14 +115,9 @@ static struct node_times *times_of(struct hnp_report *report, uint32_t vpid)
 {
     uint32_t count = report->hnp->dvm.count;
     if (vpid >= report->node_count) {
-        struct node_times *grown = realloc(report->nodes, count * sizeof(*grown));
-        if (!grown) {
+        if (!array_extend(&report->nodes, report->node_count, count, sizeof(*report->nodes))) {
             return NULL;
         }
-        for (uint32_t i = report->node_count; i < count; i++) {
-            grown[i] = (struct node_times){0};
-        }
-        report->nodes = grown;
         report->node_count = count;
     }
     return &report->nodes[vpid];

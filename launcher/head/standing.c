@@ -2,6 +2,7 @@
 
 #include <launcher/head/standing_parts.h>
 
+#include <base/data/array.h>
 #include <base/data/strings.h>
 #include <base/net/sock.h>
 #include <base/settings/log.h>
@@ -292,15 +293,6 @@ static int take_slots(struct submission *submission, opal_buffer_t *buffer)
     return status;
 }
 
-/* Room for one more of the daemons that run for it. */
-static bool reserve_daemon(struct submission *submission)
-{
-    size_t count = submission->daemon_count + 1u;
-    uint32_t *daemons = realloc(submission->daemons, count * sizeof(*daemons));
-    submission->daemons = daemons ? daemons : submission->daemons;
-    return daemons;
-}
-
 /* That one has ended. Frees a submission that has only waited for it. */
 static void forget_daemon(struct submission *submission, uint32_t vpid)
 {
@@ -320,7 +312,9 @@ static int order_start(struct submission *submission, uint32_t daemon, uint32_t 
     struct hnp *hnp = submission->standing->hnp;
     struct hosting hosting = {submission->mask, submission->env, text, size};
     opal_buffer_t *order =
-        reserve_daemon(submission) ? proto_new(ORDER_HOST, "qu", submission->job, vpid) : NULL;
+        array_add(&submission->daemons, submission->daemon_count, sizeof(uint32_t))
+            ? proto_new(ORDER_HOST, "qu", submission->job, vpid)
+            : NULL;
     if (order) {
         order = proto_whole(order, hosting_pack(order, &hosting));
     }

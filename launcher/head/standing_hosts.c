@@ -3,10 +3,9 @@
 
 #include <launcher/head/standing_parts.h>
 
+#include <base/data/array.h>
 #include <base/text/reason.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <wireup/proto.h>
 
 /* It has a daemon, and was not removed. */
@@ -38,17 +37,15 @@ static int reserve_nodes(struct standing *standing, size_t more)
 {
     struct hnp *hnp = standing->hnp;
     size_t before = hnp->plan.node_count, count = before + more;
-    uint32_t *used = realloc(standing->used, count * sizeof(*used));
-    standing->used = used ? used : standing->used;
-    uint32_t *daemons = realloc(hnp->daemon_of_node, count * sizeof(*daemons));
-    hnp->daemon_of_node = daemons ? daemons : hnp->daemon_of_node;
-    uint32_t *added = realloc(standing->added.nodes, more * sizeof(*added));
-    standing->added.nodes = added ? added : standing->added.nodes;
-    for (size_t i = before; used && daemons && i < count; i++) {
-        used[i] = 0;
-        daemons[i] = NO_DAEMON;
+    if (!array_extend(&standing->used, before, count, sizeof(uint32_t)) ||
+        !array_resize(&hnp->daemon_of_node, count, sizeof(uint32_t)) ||
+        !array_resize(&standing->added.nodes, more, sizeof(uint32_t))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    return used && daemons && added ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    for (size_t i = before; i < count; i++) {
+        hnp->daemon_of_node[i] = NO_DAEMON;
+    }
+    return ORTE_SUCCESS;
 }
 
 /* Whoever had been there gets a new daemon; this process is the one of its own node. */

@@ -2,6 +2,7 @@
 
 #include <launcher/job/dvm_parts.h>
 
+#include <base/data/array.h>
 #include <launcher/request/nodes/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -358,15 +359,12 @@ void dvm_init(struct dvm *dvm, const struct dvm_ops *ops, void *arg)
 int dvm_add(struct dvm *dvm, const char *node)
 {
     char *name = strdup(node);
-    struct dvm_daemon *grown =
-        realloc(dvm->daemons, ((size_t) dvm->count + 1) * sizeof(*dvm->daemons));
-    dvm->daemons = grown ? grown : dvm->daemons;
-    if (!grown || !name) {
+    if (!name || !array_add(&dvm->daemons, dvm->count, sizeof(*dvm->daemons))) {
         free(name);
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     enum daemon_state state = dvm->count == 0 ? DAEMON_WIRED : DAEMON_STARTING;
-    grown[dvm->count++] = (struct dvm_daemon){.state = (uint8_t) state, .node = name};
+    dvm->daemons[dvm->count++] = (struct dvm_daemon){.state = (uint8_t) state, .node = name};
     dvm->in_state[state]++;
     return ORTE_SUCCESS;
 }

@@ -2,6 +2,7 @@
 
 #include <launcher/job/job_parts.h>
 
+#include <base/data/array.h>
 #include <launcher/request/run_request.h>
 #include <signal.h>
 #include <stdio.h>
@@ -386,17 +387,11 @@ void job_init(struct job *job, struct dvm *dvm, const struct job_ops *ops, void 
 int job_add_ranks(struct job *job, uint32_t count)
 {
     size_t all = (size_t) job->rank_count + count;
-    bool *ended = realloc(job->ended, all * sizeof(*ended));
-    job->ended = ended ? ended : job->ended;
-    struct job_rank *ranks = realloc(job->ranks, all * sizeof(*ranks));
-    job->ranks = ranks ? ranks : job->ranks;
-    if (!ended || !ranks) {
+    if (!array_extend(&job->ended, job->rank_count, all, sizeof(*job->ended)) ||
+        !array_extend(&job->ranks, job->rank_count, all, sizeof(*job->ranks))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        ranks[job->rank_count] = (struct job_rank){0};
-        ended[job->rank_count++] = false;
-    }
+    job->rank_count += count;
     job->unended += count;
     return ORTE_SUCCESS;
 }

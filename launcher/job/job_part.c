@@ -3,8 +3,8 @@
 
 #include <launcher/job/job_parts.h>
 
+#include <base/data/array.h>
 #include <launcher/request/run_request.h>
-#include <stdlib.h>
 
 enum part_action { PART_NOTHING, PART_DROP, PART_END_RANKS, PART_TELL_LOSS };
 
@@ -125,13 +125,11 @@ static int grows(struct dvm_user *user, uint32_t count)
     if (!job->parts) {
         return ORTE_SUCCESS; /* not submitted */
     }
-    uint8_t *parts = realloc(job->parts, (size_t) count + 1);
-    if (!parts) {
+    if (!array_resize(&job->parts, count, sizeof(*job->parts))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    job->parts = parts;
     for (uint32_t vpid = job->dvm->count; vpid < count; vpid++) {
-        parts[vpid] = PART_ABSENT;
+        job->parts[vpid] = PART_ABSENT;
         job->in_part[PART_ABSENT]++;
     }
     return ORTE_SUCCESS;

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <launcher/map/mapping.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,15 +23,9 @@ int mapping_unknown(struct mapping *mapping, uint32_t node)
 
 int mapping_add(struct mapping *mapping, uint32_t app, uint32_t node, uint32_t object, char *cpus)
 {
-    if (mapping->count == mapping->capacity) {
-        uint32_t capacity = mapping->capacity ? mapping->capacity * 2 : 64;
-        struct place *places = realloc(mapping->places, capacity * sizeof(*places));
-        if (!places) {
-            free(cpus);
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
-        mapping->places = places;
-        mapping->capacity = capacity;
+    if (!array_add(&mapping->places, mapping->count, sizeof(*mapping->places))) {
+        free(cpus);
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
     mapping->places[mapping->count++] = (struct place){
         .app = app,

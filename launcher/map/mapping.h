@@ -45,7 +45,7 @@ struct mapping {
     uint32_t candidate_count;
     uint32_t per_node;    /* -N of that program; 0: none */
     struct place *places; /* owned */
-    uint32_t count, capacity;
+    uint32_t count;
     char **cpus;      /* owned, NULL-ended, by number: as in the plan */
     uint32_t unbound; /* ranks that are not bound, for all processors have ranks */
     char *reason;

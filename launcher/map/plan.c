@@ -2,6 +2,7 @@
 
 #include <launcher/map/mapping.h>
 
+#include <base/data/array.h>
 #include <base/data/strings.h>
 #include <base/host/topo.h>
 #include <stdio.h>
@@ -136,23 +137,13 @@ static bool is_oversubscribed(const struct mapping *mapping)
     return here > 1 && here > topo_usable_cpus();
 }
 
-static bool resize(uint32_t **array, size_t count)
-{
-    uint32_t *grown = realloc(*array, count * sizeof(*grown));
-    *array = grown ? grown : *array;
-    return grown;
-}
-
 bool job_plan_reserve(struct job_plan *plan, uint32_t more)
 {
     size_t count = (size_t) plan->rank_count + more;
-    char **cpus = realloc(plan->cpus, (count + 1) * sizeof(*cpus));
-    if (cpus) {
-        cpus[plan->rank_count] = NULL;
-        plan->cpus = cpus;
-    }
-    return cpus && resize(&plan->node_of, count) && resize(&plan->app_of, count) &&
-           resize(&plan->local_rank_of, count);
+    return array_extend(&plan->cpus, plan->rank_count, count + 1, sizeof(char *)) &&
+           array_resize(&plan->node_of, count, sizeof(uint32_t)) &&
+           array_resize(&plan->app_of, count, sizeof(uint32_t)) &&
+           array_resize(&plan->local_rank_of, count, sizeof(uint32_t));
 }
 
 /* Behind the ranks that are there. Local ranks follow the ranks' numbers, and those that the node

@@ -8,6 +8,7 @@
 
 #include <launcher/plm/plm.h>
 
+#include <base/data/array.h>
 #include <base/data/clock.h>
 #include <base/data/strings.h>
 #include <base/settings/log.h>
@@ -392,13 +393,9 @@ bool rsh_open(struct plm *plm, char *const *words, char *const *program)
 
 static bool reserve(struct rsh *rsh, uint32_t count)
 {
-    struct rsh_start *starts = realloc(rsh->starts, count * sizeof(*starts));
-    if (starts) {
-        memset(starts + rsh->size, 0, (count - rsh->size) * sizeof(*starts));
-        rsh->starts = starts;
-        rsh->size = count;
-    }
-    return starts != NULL;
+    bool room = array_extend(&rsh->starts, rsh->size, count, sizeof(*rsh->starts));
+    rsh->size = room ? count : rsh->size;
+    return room;
 }
 
 /* Daemons of simulated nodes need no tree. */

@@ -2,6 +2,7 @@
 
 #include <launcher/pmix/pmix_service.h>
 
+#include <base/data/array.h>
 #include <base/host/hostname.h>
 #include <base/settings/log.h>
 #include <errno.h>
@@ -427,12 +428,9 @@ static int spawned(void *state, const struct spawned *what)
 {
     struct pmix_service *service = state;
     uint32_t size = what->first + what->count;
-    struct rank_state *ranks = realloc(service->ranks, size * sizeof(*ranks));
-    if (!ranks) {
+    if (!array_extend(&service->ranks, what->first, size, sizeof(*service->ranks))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    memset(ranks + what->first, 0, what->count * sizeof(*ranks));
-    service->ranks = ranks;
     const struct nspace *nspace = add_nspace(service, what);
     if (!nspace) {
         return ORTE_ERR_OUT_OF_RESOURCE;

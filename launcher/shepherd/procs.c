@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <base/data/clock.h>
 #include <errno.h>
 #include <launcher/shepherd/procs.h>
@@ -17,16 +18,7 @@ enum {
 
 bool procs_reserve(struct procs *procs)
 {
-    if (procs->count < procs->capacity) {
-        return true;
-    }
-    size_t capacity = procs->capacity ? procs->capacity * 2 : 64;
-    struct proc *list = realloc(procs->list, capacity * sizeof(*list));
-    if (list) {
-        procs->list = list;
-        procs->capacity = capacity;
-    }
-    return list != NULL;
+    return array_add(&procs->list, procs->count, sizeof(*procs->list));
 }
 
 void procs_add(struct procs *procs, struct proc proc)

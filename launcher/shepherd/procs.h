@@ -17,7 +17,7 @@ enum killing { KILL_NOBODY, KILL_RANKS, KILL_ALL };
 /* All zero: none. */
 struct procs {
     struct proc *list; /* owned */
-    size_t count, capacity;
+    size_t count;
     enum killing killing;     /* until nothing of it is left */
     uint64_t kill_started_us; /* clock_us */
     bool steps_signalled;     /* since then */

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <base/data/strings.h>
 #include <base/host/session.h>
 #include <base/host/topo.h>
@@ -85,11 +86,9 @@ static bool make_env(struct herd *herd, const struct wire_app *app, const struct
     const size_t app_count = strings_count(app->env);
     size_t room = app_count + strings_count(proc->env) + 1;
     if (room > herd->envp_capacity) {
-        char **envp = realloc(herd->envp, room * sizeof(*envp));
-        if (!envp) {
+        if (!array_resize(&herd->envp, room, sizeof(*herd->envp))) {
             return false;
         }
-        herd->envp = envp;
         herd->envp_capacity = room;
     }
     size_t count = app_count;
@@ -272,14 +271,9 @@ static int do_app(struct herd *herd, opal_buffer_t *command)
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    if (app.app >= herd->app_count && app.app < APPS_MAX) {
-        size_t count = app.app + 1;
-        struct wire_app *apps = realloc(herd->apps, count * sizeof(*apps));
-        if (apps) {
-            memset(apps + herd->app_count, 0, (count - herd->app_count) * sizeof(*apps));
-            herd->apps = apps;
-            herd->app_count = count;
-        }
+    if (app.app >= herd->app_count && app.app < APPS_MAX &&
+        array_extend(&herd->apps, herd->app_count, app.app + 1, sizeof(*herd->apps))) {
+        herd->app_count = app.app + 1;
     }
     if (app.app >= herd->app_count) {
         wire_app_fini(&app); /* its processes will fail: not defined */

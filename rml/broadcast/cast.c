@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <rml/broadcast/cast.h>
 #include <stdlib.h>
 
@@ -90,13 +91,10 @@ int rml_cast_join(struct rml_cast *cast, uint32_t vpid, uint64_t last, uint64_t 
         return ORTE_ERR_BAD_PARAM;
     }
     if (!child) {
-        size_t size = ((size_t) cast->child_count + 1) * sizeof(*child);
-        struct rml_cast_child *children = realloc(cast->children, size);
-        if (!children) {
+        if (!array_resize(&cast->children, cast->child_count + 1u, sizeof(*child))) {
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
-        cast->children = children;
-        child = &children[cast->child_count++];
+        child = &cast->children[cast->child_count++];
         *child = (struct rml_cast_child){.vpid = vpid, .early = true, .done = cast->floor};
     }
     child->joined = true;

@@ -2,6 +2,7 @@
 
 #include <launcher/head/explain/rank_stacks.h>
 
+#include <base/data/array.h>
 #include <base/text/reason.h>
 #include <launcher/job/rank_list.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ struct shared {
     enum kind kind;
     char *text;      /* owned: the frames, or why there are none */
     uint32_t *ranks; /* owned; one may be there twice */
-    uint32_t count, capacity;
+    uint32_t count;
 };
 
 struct rank_stacks {
@@ -88,14 +89,8 @@ static bool is_shared(const struct rank_stacks *stacks, const struct shared *sha
 
 static int add_rank(struct shared *shared, uint32_t rank)
 {
-    if (shared->count == shared->capacity) {
-        uint32_t capacity = shared->capacity ? shared->capacity * 2 : 8;
-        uint32_t *ranks = realloc(shared->ranks, capacity * sizeof(*ranks));
-        if (!ranks) {
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
-        shared->ranks = ranks;
-        shared->capacity = capacity;
+    if (!array_add(&shared->ranks, shared->count, sizeof(*shared->ranks))) {
+        return ORTE_ERR_OUT_OF_RESOURCE;
     }
     shared->ranks[shared->count++] = rank;
     return ORTE_SUCCESS;

@@ -3,6 +3,7 @@
 
 #include <launcher/node/orders/orders.h>
 
+#include <base/data/array.h>
 #include <base/data/strings.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,20 +158,6 @@ static int inherit(struct launch_app *app, const struct launch_app *parent)
     return ORTE_SUCCESS;
 }
 
-static bool grow_numbers(uint32_t **array, size_t count)
-{
-    uint32_t *grown = realloc(*array, count * sizeof(*grown));
-    *array = grown ? grown : *array;
-    return grown;
-}
-
-static bool grow_texts(char ***array, size_t count)
-{
-    char **grown = realloc(*array, (count + 1) * sizeof(*grown));
-    *array = grown ? grown : *array;
-    return grown;
-}
-
 /* Room behind what is there. */
 static bool reserve(struct launch *launch, const struct spawned *spawned)
 {
@@ -178,12 +165,13 @@ static bool reserve(struct launch *launch, const struct spawned *spawned)
     size_t ranks = (size_t) map->size + spawned->count;
     size_t nodes = (size_t) map->node_count + spawned->node_count;
     size_t apps = (size_t) launch->app_count + spawned->app_count;
-    struct launch_app *grown = realloc(launch->apps, apps * sizeof(*grown));
-    launch->apps = grown ? grown : launch->apps;
-    return grown && grow_numbers(&map->daemon_of_node, nodes) &&
-           grow_texts(&map->node_names, nodes) && grow_numbers(&map->node_of, ranks) &&
-           grow_numbers(&map->local_rank_of, ranks) && grow_numbers(&launch->app_of, ranks) &&
-           grow_texts(&launch->cpus, ranks);
+    return array_resize(&launch->apps, apps, sizeof(*launch->apps)) &&
+           array_resize(&map->daemon_of_node, nodes, sizeof(uint32_t)) &&
+           array_resize(&map->node_names, nodes + 1, sizeof(char *)) &&
+           array_resize(&map->node_of, ranks, sizeof(uint32_t)) &&
+           array_resize(&map->local_rank_of, ranks, sizeof(uint32_t)) &&
+           array_resize(&launch->app_of, ranks, sizeof(uint32_t)) &&
+           array_resize(&launch->cpus, ranks + 1, sizeof(char *));
 }
 
 /* What it owns of that is the launch's now. */

@@ -1,6 +1,7 @@
 #undef _FORTIFY_SOURCE /* fortified headers wrap the functions that are defined here */
 #include <config.h>
 
+#include <base/data/array.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <launcher/pmix/connection/guard.h>
@@ -26,7 +27,7 @@ static struct {
     atomic_int stand_in; /* libpmix's descriptor for wakeup; -1: not yet */
     pthread_mutex_t lock;
     int *queue; /* guarded by lock */
-    size_t count, capacity;
+    size_t count;
 } guard = {.listener = -1, .wakeup = -1, .stand_in = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool armed;
@@ -62,14 +63,8 @@ bool guard_disarm(void)
 
 static int append(int connection)
 {
-    if (guard.count == guard.capacity) {
-        size_t capacity = guard.capacity ? 2 * guard.capacity : 64;
-        int *queue = realloc(guard.queue, capacity * sizeof(*queue));
-        if (!queue) {
-            return -ENOMEM;
-        }
-        guard.queue = queue;
-        guard.capacity = capacity;
+    if (!array_add(&guard.queue, guard.count, sizeof(*guard.queue))) {
+        return -ENOMEM;
     }
     guard.queue[guard.count++] = connection;
     return 0;
@@ -137,7 +132,7 @@ void guard_close(void)
     }
     free(guard.queue);
     guard.queue = NULL;
-    guard.count = guard.capacity = 0;
+    guard.count = 0;
     if (guard.wakeup >= 0) {
         close(guard.wakeup);
     }

@@ -2,6 +2,7 @@
 
 #include <launcher/request/nodes/hostlist.h>
 
+#include <base/data/array.h>
 #include <base/data/bytes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,6 @@ struct reader {
     char *reason;
     size_t reason_size;
     struct hostlist list;
-    uint32_t capacity;
 };
 
 static KEEL_PRINTF(2, 3) int wrong(const struct reader *reader, const char *format, ...)
@@ -50,17 +50,8 @@ static int add_name(struct reader *reader, const char *name)
         (void) wrong(reader, "more than %u nodes", HOSTLIST_MAX);
         return ORTE_ERR_VALUE_OUT_OF_BOUNDS;
     }
-    if (list->count == reader->capacity) {
-        uint32_t capacity = reader->capacity ? 2 * reader->capacity : 16;
-        char **names = realloc(list->names, capacity * sizeof(*names));
-        if (!names) {
-            return ORTE_ERR_OUT_OF_RESOURCE;
-        }
-        list->names = names;
-        reader->capacity = capacity;
-    }
-    list->names[list->count] = strdup(name);
-    if (!list->names[list->count]) {
+    if (!array_add(&list->names, list->count, sizeof(*list->names)) ||
+        !(list->names[list->count] = strdup(name))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     list->count++;
@@ -180,7 +171,7 @@ static int read_rest(struct reader *reader, char *name, size_t used)
 int hostlist_expand(struct hostlist *list, const char *text, char *reason, size_t reason_size)
 {
     char name[HOSTLIST_NAME_MAX + 1];
-    struct reader reader = {text, text, reason, reason_size, {NULL, 0}, 0};
+    struct reader reader = {text, text, reason, reason_size, {NULL, 0}};
     snprintf(reason, reason_size, "out of memory");
     int status = read_rest(&reader, name, 0);
     while (status == ORTE_SUCCESS && *reader.at == ',') {
@@ -228,7 +219,7 @@ static int read_repeated(struct reader *reader, uint64_t *number, uint64_t *time
 int hostlist_numbers(uint32_t *numbers, uint32_t count, uint32_t max, const char *text,
                      char *reason, size_t reason_size)
 {
-    struct reader reader = {text, text, reason, reason_size, {NULL, 0}, 0};
+    struct reader reader = {text, text, reason, reason_size, {NULL, 0}};
     for (uint32_t filled = 0;;) {
         uint64_t number, times;
         int status = read_repeated(&reader, &number, &times);

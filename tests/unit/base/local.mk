@@ -2,7 +2,7 @@
 
 check_PROGRAMS += tests/unit/base/data/test-bytes tests/unit/base/data/test-crc32c \
 	tests/unit/base/data/test-crypto tests/unit/base/data/test-hash tests/unit/base/data/test-ids \
-	tests/unit/base/data/test-le tests/unit/base/data/test-list tests/unit/base/data/test-pool \
+	tests/unit/base/data/test-array tests/unit/base/data/test-le tests/unit/base/data/test-list tests/unit/base/data/test-pool \
 	tests/unit/base/data/test-reorder tests/unit/base/data/test-strings
 tests_unit_base_data_test_bytes_SOURCES = tests/unit/base/data/test-bytes.c
 tests_unit_base_data_test_bytes_LDADD = tests/lib/libunit.la libbase.la
@@ -16,6 +16,8 @@ tests_unit_base_data_test_ids_SOURCES = tests/unit/base/data/test-ids.c
 tests_unit_base_data_test_ids_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_data_test_le_SOURCES = tests/unit/base/data/test-le.c
 tests_unit_base_data_test_le_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_data_test_array_SOURCES = tests/unit/base/data/test-array.c
+tests_unit_base_data_test_array_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_data_test_list_SOURCES = tests/unit/base/data/test-list.c
 tests_unit_base_data_test_list_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_data_test_pool_SOURCES = tests/unit/base/data/test-pool.c
