@@ -24,7 +24,7 @@ static ssize_t copy_step(pid_t pid, bool write, void *local, uint64_t remote, si
 
 int sm_cma_copy(struct sm_process *process, bool write, void *local, uint64_t remote, size_t size)
 {
-    if (sm_process_gone(process)) {
+    if (sm_process_gone_lately(process)) {
         return ORTE_ERR_UNREACH;
     }
     if (!sm_process_held(process)) {

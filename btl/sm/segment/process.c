@@ -2,11 +2,14 @@
 
 #include <btl/sm/segment/process.h>
 
+#include <base/data/clock.h>
 #include <base/host/procstat.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define LATELY_NS 1000000u
 
 int sm_process_start_time(pid_t pid, uint64_t *start_time)
 {
@@ -45,6 +48,15 @@ bool sm_process_gone(struct sm_process *process)
     if (process->pidfd >= 0) {
         struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
         process->gone = poll(&ended, 1, 0) > 0;
+    }
+    return process->gone;
+}
+
+bool sm_process_gone_lately(struct sm_process *process)
+{
+    const uint64_t now_ns = clock_ns();
+    if (now_ns - process->seen_ns > LATELY_NS && !sm_process_gone(process)) {
+        process->seen_ns = now_ns;
     }
     return process->gone;
 }

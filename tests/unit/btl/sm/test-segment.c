@@ -2,6 +2,7 @@
 
 #include <tests/lib/unit.h>
 
+#include <base/data/clock.h>
 #include <base/data/crypto.h>
 #include <btl/sm/cma.h>
 #include <btl/sm/peer.h>
@@ -446,6 +447,43 @@ START_TEST(single_copy_reaches_only_who_is_meant)
     sm_process_init(&process, getpid(), start + 1);
     ck_assert_int_eq(sm_cma_copy(&process, true, local, (uint64_t) (uintptr_t) shared, 8),
                      ORTE_ERR_UNREACH);
+    sm_process_fini(&process);
+}
+END_TEST
+
+/* Which it was seen not to have a moment ago, so that nobody looks. */
+static void check_copy_to_ended(struct sm_process *process, uint8_t *there)
+{
+    process->seen_ns = clock_ns();
+    ck_assert_int_eq(sm_cma_copy(process, true, &(uint8_t){7}, (uint64_t) (uintptr_t) there, 1),
+                     ORTE_ERR_UNREACH);
+    ck_assert_int_eq(sm_cma_copy(process, false, &(uint8_t){7}, (uint64_t) (uintptr_t) there, 1),
+                     ORTE_ERR_UNREACH);
+}
+
+START_TEST(single_copy_from_who_has_just_ended_is_refused)
+{
+    static uint8_t nonce[SM_NONCE_BYTES] = {1, 2, 3};
+    uint64_t start;
+    struct sm_process process;
+    siginfo_t info;
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    ck_assert_int_eq(sm_process_start_time(child, &start), ORTE_SUCCESS);
+    sm_process_init(&process, child, start);
+    bool works = sm_cma_probe(&process, (uint64_t) (uintptr_t) nonce, nonce);
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert_int_eq(waitid(P_PID, (id_t) child, &info, WEXITED | WNOWAIT), 0);
+    if (works) { /* else the kernel forbids it */
+        check_copy_to_ended(&process, nonce);
+    }
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    if (works) {
+        check_copy_to_ended(&process, nonce);
+    }
     sm_process_fini(&process);
 }
 END_TEST
