@@ -102,8 +102,9 @@ static int receives_open(struct usnic_port *port, const struct usnic_port_config
         status = fabric_receive_open(&port->receives[socket], fabric, config->receives, bytes,
                                      config->element_bytes);
         if (status != ORTE_SUCCESS) {
-            snprintf(reason, reason_size, "%zu receive buffers are too many for it",
-                     config->receives);
+            snprintf(reason, reason_size,
+                     "btl_usnic_rx_buffers is %zu, and provider \"%s\" takes %zu", config->receives,
+                     config->provider, fabric->info->rx_attr->size);
         }
     }
     return status;

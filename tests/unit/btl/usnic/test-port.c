@@ -3,6 +3,7 @@
 #include <base/data/clock.h>
 #include <btl/usnic/port/port.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 
@@ -193,6 +194,23 @@ START_TEST(what_there_is_not_is_told)
     ck_assert_int_eq(usnic_port_open(&port, &config, &user, NULL, reason, sizeof(reason)),
                      ORTE_ERR_NOT_AVAILABLE);
     ck_assert_ptr_nonnull(strstr(reason, "no such"));
+    usnic_port_close(&port);
+}
+END_TEST
+
+/* 0: as many receive buffers as the provider takes; 1: one more. */
+UNIT_LOOP(too_many_receive_buffers_are_told_with_the_limit, 0, 2)
+{
+    struct usnic_port port;
+    struct usnic_port_config config = config_of(1);
+    char reason[300] = "", limit[64];
+
+    config.receives = 1024 + (size_t) _i;
+    snprintf(limit, sizeof(limit), "btl_usnic_rx_buffers is %zu, ", config.receives);
+    ck_assert_int_eq(usnic_port_open(&port, &config, &user, NULL, reason, sizeof(reason)),
+                     _i ? ORTE_ERR_OUT_OF_RESOURCE : ORTE_SUCCESS);
+    ck_assert_msg(!_i || (strstr(reason, limit) && strstr(reason, "\"udp\" takes 1024")), "%s",
+                  reason);
     usnic_port_close(&port);
 }
 END_TEST
