@@ -2,11 +2,27 @@
 #include <config.h>
 
 #include <base/settings/log.h>
+#include <pml/peers/context.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/unit/pml/ranks.h>
 
 /* ---- contexts ---- */
+
+#ifndef __SANITIZE_ADDRESS__ /* which touches what is allocated */
+START_TEST(a_member_that_is_not_used_costs_nothing)
+{
+    enum { MEMBERS = 1 << 20, PAGES = 16 * 4096 };
+    struct keel_pml_context *context;
+    start(&calm);
+    long before = unit_resident_bytes();
+    ck_assert_int_eq(context_create(world.pml[0], 9, NULL, MEMBERS, 0, &context), OPAL_SUCCESS);
+    ck_assert_int_le(unit_resident_bytes() - before, PAGES);
+    context_destroy(context);
+    stop();
+}
+END_TEST
+#endif
 
 static void no_line(void *arg, enum log_level level, const char *line)
 {
