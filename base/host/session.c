@@ -86,16 +86,10 @@ static void choose_name(struct place *place, const char *tmp, const char *uuid)
     }
 }
 
-/* Unless the user says where: in memory, for each job makes and removes some files on every node,
- * and would wait for a disk that others write to. */
 static const char *tmp_folder(void)
 {
-    static const char memory[] = "/dev/shm";
     const char *tmp = getenv("TMPDIR");
-    if (is_folder(tmp)) {
-        return tmp;
-    }
-    return is_folder(memory) && access(memory, W_OK | X_OK) == 0 ? memory : "/tmp";
+    return is_folder(tmp) ? tmp : "/tmp";
 }
 
 static void choose_place(struct place *place, const char *uuid)

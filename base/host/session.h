@@ -2,8 +2,7 @@
  * files for one job.
  *
  *   $XDG_RUNTIME_DIR/keel/JOB/VPID    when that is set, exists and belongs to this user, else
- *   $TMPDIR/keel-UID/JOB/VPID         (/dev/shm when TMPDIR is not set or is no folder, /tmp where
- *                                     that cannot be written), else
+ *   $TMPDIR/keel-UID/JOB/VPID         (/tmp when TMPDIR is not set or is no folder), else
  *   $TMPDIR/keel-UID-RANDOM/JOB/VPID  when another user has made a keel-UID there
  *
  * Every folder of ours is 0700 and checked by descriptor: one that another user made, that others

@@ -143,15 +143,6 @@ like "a path that no contact string holds: what to do" "$work/err" "has a ';'.* 
 mkdir "$work/a b"
 run_limited 10 env TMPDIR="$work/a b" "$keelrun" --simulate 2x2 "$handoff"
 is "a path with a space: exit code" 0 "$code"
-if unshare -m true 2>"$work/unshare"; then
-    run_limited 10 env -u TMPDIR unshare -m sh -c \
-        'mount --bind /dev/shm /dev/shm && mount -o remount,bind,ro /dev/shm && exec "$@"' - \
-        "$keelrun" -n 1 sh -c 'echo $KEEL_SESSION_DIR'
-    like "without TMPDIR, and /dev/shm cannot be written: /tmp" "$work/out" \
-        "^/tmp/keel-$(id -u)/[0-9a-f]{32}/0$"
-else
-    skip "without TMPDIR, and /dev/shm cannot be written: /tmp" "a mount namespace is not to be had"
-fi
 long=()
 for ((i = 0; i < 13; i++)); do
     long+=(--mca "somebodys_$i" "$(printf 'v%.0s' {1..4000})")

@@ -269,7 +269,7 @@ on_two_hosts()
 
 only_empty_folders()
 {
-    not grep -qvE ' /(tmp|dev/shm)/keel-[0-9]+$' <(files_of_hosts)
+    not grep -qvE ' /tmp/keel-[0-9]+$' <(files_of_hosts)
 }
 
 if type -P mpirun.openmpi >/dev/null; then

@@ -230,7 +230,7 @@ over_ssh()
     ok "over ssh: its processes are found" [ "$(processes_with "KEEL_JOB=$uuid" | wc -l)" -ge 4 ]
     kill -KILL "$pid"
     no_leftovers "over ssh: keelrun is killed: nothing is left" "$uuid"
-    ok "over ssh: no session folder there" wait_for 2 not test -e "/dev/shm/keel-$(id -u)/$uuid"
+    ok "over ssh: no session folder there" wait_for 2 not test -e "/tmp/keel-$(id -u)/$uuid"
     await 5
 }
 
