@@ -225,7 +225,7 @@ static bool waits_for_peers(const struct test *test)
 
 struct words {
     atomic_ulong received, done;
-    unsigned long sent;
+    unsigned long sent, awaited;
 };
 
 static void word_came(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
@@ -264,10 +264,22 @@ static void say_to_all(struct test *test, struct words *words, int count)
     }
 }
 
-/* All processes end all their endpoints at the same time, with much on its way between any two. */
+/* Half of the processes have much to say, so that the others have ended before. */
+static int last_words(int rank, int round)
+{
+    return (rank + round) % 2 == 0 ? 100 : 0;
+}
+
+static void await_words(struct test *test, struct words *words, int round)
+{
+    for (int i = 0; i < test->size; i++) {
+        words->awaited += i != test->rank ? (unsigned long) last_words(i, round) : 0;
+    }
+}
+
+/* All processes end all their endpoints at the same time, with much on its way. */
 static void all_end_at_once(struct test *test)
 {
-    enum { COUNT = 100 };
     struct words words = {0};
     opal_proc_t *procs[16];
     test->state = &words;
@@ -275,9 +287,11 @@ static void all_end_at_once(struct test *test)
     for (int round = 0; round < 3; round++) {
         meet(test);
         say_to_all(test, &words, 1); /* the links are up */
-        pump_until(test, &words.received, words.sent);
+        words.awaited += (unsigned long) test->size - 1;
+        pump_until(test, &words.received, words.awaited);
         meet(test);
-        say_to_all(test, &words, COUNT);
+        say_to_all(test, &words, last_words(test->rank, round));
+        await_words(test, &words, round);
         for (int i = 0; i < test->size; i++) {
             procs[i] = &test->host->procs[i];
         }
@@ -285,8 +299,8 @@ static void all_end_at_once(struct test *test)
         must(test, test->btl->btl_del_procs(test->btl, (size_t) test->size, procs,
                                             test->endpoints) == OPAL_SUCCESS);
         must(test, words.done == words.sent);
-        must(test, words.received == words.sent || !waits_for_peers(test));
-        words.received = words.sent;
+        must(test, words.received == words.awaited || !waits_for_peers(test));
+        words.received = words.awaited;
         meet(test);
         add_all(test);
     }
