@@ -93,7 +93,9 @@ int keel_pml_context_open(uint32_t id, opal_proc_t *const *members, size_t size,
                           struct keel_pml_context **context) KEEL_EXPORT;
 /* Drops messages that nobody received, waits until buffered sends and freed requests have ended, and
  * sets *context to NULL. Its number may be used again when all members have freed it and no
- * message of it is on its way.
+ * message of it is on its way. So a message that comes after its receiver has freed the context is
+ * one of the next context of that number: a send that its receiver has to answer waits until that
+ * is opened or the receiver ends.
  * OPAL_ERR_RESOURCE_BUSY also: a request of it, or a message taken by a probe, is still there. */
 int keel_pml_context_free(struct keel_pml_context **context) KEEL_EXPORT;
 

@@ -20,21 +20,25 @@ void control_queue(struct member *member)
     }
 }
 
-void control_arrived(struct member *member, const mca_ptl_base_match_header_t *header)
+void control_of_peer(struct peer *peer, const mca_ptl_base_match_header_t *header)
 {
-    struct peer *peer = member->peer;
-
-    /* An older one may come behind a newer one. */
-    if ((uint16_t) (header->hdr_msg_seq - member->seen) <=
-        (uint16_t) (member->next - member->seen)) {
-        member->seen = header->hdr_msg_seq;
-    }
     if (peer && (header->hdr_tag == CONTROL_ASK || header->hdr_tag == CONTROL_ASK_NO_MORE)) {
         peer->asked = header->hdr_tag == CONTROL_ASK;
     }
     if (peer && !list_empty(&peer->pending)) {
         peer_is_due(peer);
     }
+}
+
+void control_arrived(struct member *member, const mca_ptl_base_match_header_t *header)
+{
+
+    /* An older one may come behind a newer one. */
+    if ((uint16_t) (header->hdr_msg_seq - member->seen) <=
+        (uint16_t) (member->next - member->seen)) {
+        member->seen = header->hdr_msg_seq;
+    }
+    control_of_peer(member->peer, header);
 }
 
 /* Without memory it is tried again when the next message comes. */

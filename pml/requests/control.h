@@ -10,6 +10,8 @@ static inline bool control_is(const mca_ptl_base_match_header_t *header)
 {
     return header->hdr_tag < KEEL_PML_TAG_MIN;
 }
+/* What it says of all messages to the peer (NULL: nothing), in whichever context. */
+void control_of_peer(struct peer *peer, const mca_ptl_base_match_header_t *header);
 /* Of an open context and one of its ranks. */
 void control_arrived(struct member *member, const mca_ptl_base_match_header_t *header);
 

@@ -293,6 +293,41 @@ START_TEST(a_receiver_with_too_much_asks_for_no_more_data)
 }
 END_TEST
 
+START_TEST(what_is_asked_in_a_freed_context_counts_too)
+{
+    enum { MANY = 200 };
+    struct keel_pml_context *freed, *other;
+    setenv("KEEL_MCA_pml_unexpected_size", "10000", 1);
+    start(&calm);
+    ck_assert_int_eq(pml_context_open(world.pml[0], 9, world.members, 2, 0, &freed), OPAL_SUCCESS);
+    ck_assert_int_eq(pml_context_open(world.pml[1], 9, world.members, 2, 1, &other), OPAL_SUCCESS);
+    for (int i = 0; i < MANY; i++) {
+        opal_convertor_t from = of(source, 50);
+        ck_assert_int_eq(keel_pml_send(freed, &from, 1, 5, KEEL_PML_STANDARD), OPAL_SUCCESS);
+    }
+    ck_assert_int_eq(keel_pml_context_free(&freed), OPAL_SUCCESS);
+    world_progress();
+    struct keel_pml_request *send = isend(0, 1, 6, 50, STANDARD);
+    world_progress();
+    ck_assert(!is_done(&send, NULL)); /* it waits to be matched */
+    for (int i = 0; i < MANY; i++) {
+        opal_convertor_t to = of(target, 50);
+        ck_assert_int_eq(keel_pml_recv(other, &to, 0, 5, NULL), OPAL_SUCCESS);
+    }
+    world_progress();
+    world_progress();
+    struct keel_pml_request *more = isend(0, 1, 6, 50, STANDARD);
+    ends(&more, OPAL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        more = irecv(1, 0, 6, 50);
+        ends(&more, OPAL_SUCCESS);
+    }
+    ends(&send, OPAL_SUCCESS);
+    ck_assert_int_eq(keel_pml_context_free(&other), OPAL_SUCCESS);
+    stop();
+}
+END_TEST
+
 /* Receives so many messages with tags that count up. */
 static void receive_in_order(int32_t first, int32_t count)
 {
