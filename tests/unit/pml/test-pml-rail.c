@@ -5,6 +5,7 @@
 #include <base/settings/param.h>
 #include <keel/btl_ext.h>
 #include <keel/pml.h>
+#include <ptl/rail/link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,68 @@ static int run_deaf(struct minihost *minihost, void *fails)
     return 0;
 }
 
+/* ---- copies ---- */
+
+enum { COPIED = 1000, COPIED_BYTES = 8000, KEPT_MOST = 1 << 20 };
+
+static size_t kept(void)
+{
+    const struct rail_link *link;
+    size_t bytes = 0;
+    list_for_each (link, &rail.all_links, const struct rail_link, all) {
+        bytes += link->kept_bytes;
+    }
+    return bytes;
+}
+
+/* To one that looks at nothing until the barrier; then it receives, and says nothing but what has
+ * come. */
+static void send_many(bool numbered)
+{
+    static struct keel_pml_request *sends[COPIED];
+    static uint8_t bytes[COPIED_BYTES];
+    size_t most = 0;
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, bytes, sizeof(bytes));
+    for (int i = 0; i < COPIED; i++) {
+        must(keel_pml_isend(context, &data, 1, 1, KEEL_PML_STANDARD, &sends[i]), "isend");
+        (void) poll_all();
+        most = kept() > most ? kept() : most;
+    }
+    check(most <= KEPT_MOST, "copies are bounded");
+    check(numbered ? most > KEPT_MOST / 2 : most == 0, "copies are kept where there is a standby");
+    minihost_barrier(host, NULL);
+    must(keel_pml_waitall(COPIED, sends, NULL), "waitall");
+    while (kept() > 0) {
+        minihost_check(host);
+        (void) poll_all();
+    }
+}
+
+static void receive_many(void)
+{
+    uint8_t bytes[COPIED_BYTES];
+    opal_convertor_t data;
+    opal_convertor_prepare(&data, bytes, sizeof(bytes));
+    minihost_barrier(host, NULL);
+    for (int i = 0; i < COPIED; i++) {
+        must(keel_pml_recv(context, &data, 0, 1, NULL), "recv");
+    }
+}
+
+static int run_copies(struct minihost *minihost, void *numbered)
+{
+    open_all(minihost);
+    if (minihost->rank == 0) {
+        send_many(numbered != NULL);
+    } else {
+        receive_many();
+    }
+    minihost_barrier(host, poll_all);
+    close_rank();
+    return 0;
+}
+
 /* ---- who connects ---- */
 
 /* Of the module that leads to another rank: sessions that ever came up. */
@@ -353,6 +416,15 @@ START_TEST(answers_without_memory_end_the_peer)
     answers_size = "64m";
     faults = "ptl.rail.answer:error=ENOMEM";
     run("self,sm", 2, run_deaf, &some);
+}
+END_TEST
+
+START_TEST(copies_are_bounded_and_go_when_they_have_come)
+{
+    faults = NULL;
+    run("self,sm,tcp", 2, run_copies, &some);
+    run("self,tcp", 2, run_copies, NULL);
+    run("self,sm", 2, run_copies, NULL);
 }
 END_TEST
 
