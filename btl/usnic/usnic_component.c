@@ -293,14 +293,25 @@ static const struct btl_gauge gauges[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+/* An operation waits for a session that is on its way, but not for the end of one. */
+static int operation_status(struct usnic_module *usnic, usnic_endpoint *peer)
+{
+    int status;
+
+    if (btl_peer_connected(&usnic->peers, &peer->life, &status) ||
+        (status == OPAL_ERR_OUT_OF_RESOURCE && peer->life.state != PEER_LEAVING)) {
+        return OPAL_SUCCESS;
+    }
+    return status;
+}
+
 static int rdma(mca_btl_base_module_t *btl, usnic_endpoint *peer, const struct rdma_call *call,
                 bool put)
 {
     struct usnic_module *usnic = usnic_of(btl);
-    int status;
+    int status = operation_status(usnic, peer);
 
-    if (!btl_peer_connected(&usnic->peers, &peer->life, &status) &&
-        status != OPAL_ERR_OUT_OF_RESOURCE) {
+    if (status != OPAL_SUCCESS) {
         return status;
     }
     return put ? rdma_am_put(usnic->am, &peer->am, call) : rdma_am_get(usnic->am, &peer->am, call);
@@ -309,13 +320,9 @@ static int rdma(mca_btl_base_module_t *btl, usnic_endpoint *peer, const struct r
 static int atomic(mca_btl_base_module_t *btl, usnic_endpoint *peer, const struct atomic_call *call)
 {
     struct usnic_module *usnic = usnic_of(btl);
-    int status;
+    int status = operation_status(usnic, peer);
 
-    if (!btl_peer_connected(&usnic->peers, &peer->life, &status) &&
-        status != OPAL_ERR_OUT_OF_RESOURCE) {
-        return status;
-    }
-    return rdma_am_atomic(usnic->am, &peer->am, call);
+    return status == OPAL_SUCCESS ? rdma_am_atomic(usnic->am, &peer->am, call) : status;
 }
 
 struct btl_component btl_usnic_component = {

@@ -215,4 +215,50 @@ UNIT_LOOP(a_peer_that_leaves_amid_nothing_is_answered, 0, 2)
 }
 END_TEST
 
+static void rdma_ended(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                       void *local, struct mca_btl_base_registration_handle_t *handle,
+                       void *context, void *data, int status)
+{
+    (void) btl, (void) endpoint, (void) local, (void) handle, (void) context, (void) data;
+    ended_with = status;
+}
+
+/* By which: a put, a get, an atomic. */
+static int rdma_begin(struct usnic_module *usnic, usnic_endpoint *peer, int which)
+{
+    static _Alignas(8) uint64_t words[2];
+    mca_btl_base_module_t *btl = &usnic->super;
+    const uint64_t remote = (uintptr_t) &words[1];
+    mca_btl_base_registration_handle_t *handle =
+        btl->btl_register_mem(btl, MCA_BTL_ENDPOINT_ANY, words, sizeof(words),
+                              MCA_BTL_REG_FLAG_REMOTE_WRITE | MCA_BTL_REG_FLAG_REMOTE_READ |
+                                  MCA_BTL_REG_FLAG_REMOTE_ATOMIC);
+
+    ck_assert_ptr_nonnull(handle);
+    int status = which == 2 ? btl->btl_atomic_op(btl, peer, remote, handle, MCA_BTL_ATOMIC_ADD, 1,
+                                                 0, MCA_BTL_NO_ORDER, rdma_ended, NULL, NULL)
+                            : (which == 1 ? btl->btl_get : btl->btl_put)(
+                                  btl, peer, words, remote, handle, handle, sizeof(words[0]), 0,
+                                  MCA_BTL_NO_ORDER, rdma_ended, NULL, NULL);
+    btl->btl_deregister_mem(btl, handle);
+    return status;
+}
+
+/* They wait for another session, as sends do, and the end of this one is no failure. */
+UNIT_LOOP(no_operation_begins_while_a_peer_leaves, 0, 3)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+
+    usnic_bye_received(peer);
+    usnic_ends_progress(usnic);
+    ck_assert_int_eq(peer->life.state, PEER_LEAVING);
+    ck_assert_int_eq(rdma_begin(usnic, peer, _i), OPAL_ERR_OUT_OF_RESOURCE);
+    usnic_over_received(peer);
+    ck_assert_int_eq(peer->life.state, PEER_IDLE);
+    ck_assert_int_eq(ended_with, 1);
+    btl_close();
+}
+END_TEST
+
 UNIT_MAIN("usnic-module")
