@@ -79,6 +79,12 @@ static void protocol_broken(usnic_endpoint *peer)
     btl_peer_break(&peer->life, OPAL_ERR_UNREACH, "a frame that breaks the protocol");
 }
 
+/* BYE is empty, and the last message. */
+static bool end_allows(const usnic_endpoint *peer, uint8_t channel, size_t size)
+{
+    return !peer->end.heard && (channel != USNIC_CHANNEL_BYE || size == 0);
+}
+
 static void deliver(void *arg, struct usnic_flow *flow, uint8_t channel, uint8_t tag, void *data,
                     size_t size)
 {
@@ -86,7 +92,9 @@ static void deliver(void *arg, struct usnic_flow *flow, uint8_t channel, uint8_t
     usnic_endpoint *peer = container_of(flow, usnic_endpoint, flow);
     mca_btl_base_segment_t segment = {.seg_addr.pval = data, .seg_len = size};
 
-    if (channel == USNIC_CHANNEL_BYE) {
+    if (!end_allows(peer, channel, size)) {
+        protocol_broken(peer);
+    } else if (channel == USNIC_CHANNEL_BYE) {
         usnic_bye_received(peer);
     } else if (channel != BTL_CHANNEL_RDMA) {
         if (!usnic->peers.closing) {
@@ -106,6 +114,10 @@ static bool lands(void *arg, struct usnic_flow *flow, uint8_t channel, uint8_t t
 
     (void) arg, (void) tag;
     peer->lands = false;
+    if (!end_allows(peer, channel, total)) {
+        protocol_broken(peer);
+        return false;
+    }
     return channel == BTL_CHANNEL_RDMA && peer->life.state != PEER_CLOSING &&
            size >= RDMA_AM_REQUEST_BYTES &&
            rdma_am_begin(&peer->landing, data, size, total - RDMA_AM_REQUEST_BYTES) == OPAL_SUCCESS;

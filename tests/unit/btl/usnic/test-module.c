@@ -2,6 +2,7 @@
  * need. */
 #include <base/settings/param.h>
 #include <btl/usnic/usnic_control.h>
+#include <btl/usnic/usnic_receive.h>
 #include <btl/usnic/usnic_send.h>
 #include <string.h>
 #include <tests/lib/unit.h>
@@ -257,6 +258,43 @@ UNIT_LOOP(no_operation_begins_while_a_peer_leaves, 0, 3)
     usnic_over_received(peer);
     ck_assert_int_eq(peer->life.state, PEER_IDLE);
     ck_assert_int_eq(ended_with, 1);
+    btl_close();
+}
+END_TEST
+
+/* What breaks the protocol: a message, or the first chunk of one. */
+static const struct {
+    bool follows; /* a BYE */
+    uint8_t channel;
+    size_t size, total;
+} misuses[] = {
+    {false, USNIC_CHANNEL_BYE, 8, 8},
+    {false, USNIC_CHANNEL_BYE, 8, 4096},
+    {true, USNIC_CHANNEL_BYE, 0, 0},
+    {true, 1, 8, 8},
+    {true, 1, 8, 4096},
+    {true, BTL_CHANNEL_RDMA, 8, 4096},
+};
+
+UNIT_LOOP(a_bye_is_empty_and_the_last_message, 0, sizeof(misuses) / sizeof(misuses[0]))
+{
+    const struct usnic_user *user = &usnic_engine_user;
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+    uint8_t data[8] = {0};
+
+    if (misuses[_i].follows) {
+        user->deliver(usnic, &peer->flow, USNIC_CHANNEL_BYE, 0, data, 0);
+        ck_assert_int_eq(peer->life.state, PEER_LEAVING);
+    }
+    if (misuses[_i].total > misuses[_i].size) {
+        ck_assert(!user->lands(usnic, &peer->flow, misuses[_i].channel, 0, data, misuses[_i].size,
+                               misuses[_i].total));
+    } else {
+        user->deliver(usnic, &peer->flow, misuses[_i].channel, 0, data, misuses[_i].size);
+    }
+    ck_assert_int_eq(peer->life.state, PEER_BROKEN);
+    ck_assert(!peer->flows);
     btl_close();
 }
 END_TEST
