@@ -17,8 +17,9 @@
  * restart; where nobody added the peer, until it comes again; or until the choice of rails has it
  * tried again: RETRYING takes nothing either, connects every BTL_RETRY_US, and where a network link
  * comes up, and fails without a report. HANDSHAKE fails after give_way_us where another module has
- * connected to the peer. LEAVING takes nothing for the moment, and is lost as UP is. One that is
- * lost while CLOSING is cut, and stays so. While a peer is FAILING, nothing was called back yet:
+ * connected to the peer. LEAVING takes nothing for the moment, and is lost as UP is; that its
+ * process ends is no loss, since the transport bounds what is left of the session. One that is lost
+ * while CLOSING is cut, and stays so. While a peer is FAILING, nothing was called back yet:
  * progress does it, and reports the error once, after all callbacks.
  *
  * A transport's endpoint begins with a struct btl_peer, and comes from a roster: a peer that is

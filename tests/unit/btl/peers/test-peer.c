@@ -373,7 +373,7 @@ static const struct outcome {
                       {PEER_IDLE, "cut "},
                       {PEER_FAILING, ""},
                       {PEER_BROKEN, "cut! "},
-                      {PEER_FAILING, ""},
+                      {PEER_LEAVING, ""},
                       {PEER_LEAVING, ""},
                       {PEER_IDLE, "cut forget "},
                       {PEER_LEAVING, ""},
