@@ -116,7 +116,8 @@ static bool is_flushed(const usnic_endpoint *peer)
     return list_empty(&peer->outs) && (!peer->flows || usnic_flow_is_flushed(&peer->flow));
 }
 
-/* Nothing was sent after a BYE. */
+/* Whether something is lost if the session ends now. Once BYE is said, it alone is not
+ * acknowledged. */
 static bool is_in_flight(const struct btl_peer *life)
 {
     const usnic_endpoint *peer = (const usnic_endpoint *) (const void *) life;
@@ -215,10 +216,11 @@ void usnic_over_received(usnic_endpoint *peer)
 /* One step. The session may be gone after it, and the peer. */
 static void end_go_on(usnic_endpoint *peer)
 {
-    struct usnic_module *usnic = peer->usnic;
+    const bool leaves = peer->life.state == PEER_CLOSING;
+    const enum usnic_end_step step =
+        usnic_end_next(&peer->end, &peer->flow, leaves, peer->usnic->now_us);
 
-    switch (
-        usnic_end_next(&peer->end, &peer->flow, peer->life.state == PEER_CLOSING, usnic->now_us)) {
+    switch (step) {
     case USNIC_END_SAY_BYE:
         peer->end.said = usnic_send_bye(peer) == OPAL_SUCCESS;
         break;
@@ -226,7 +228,7 @@ static void end_go_on(usnic_endpoint *peer)
         usnic_say_over(peer);
         session_over(peer);
         break;
-    case USNIC_END_GIVE_UP:
+    case USNIC_END_GIVE_UP: /* OVER is said as of any session that fails */
         session_over(peer);
         break;
     default:
