@@ -111,7 +111,8 @@ static bool is_plain(const struct handshake_self *self)
 }
 
 /* The master key: from the shared key and the exchange, bound to all that both ends have said. For
- * OOB_KEY_PEERCRED the exchange alone is secret, and on a plain link the kernel's word is all. */
+ * OOB_KEY_PEERCRED the exchange alone is secret; a plain link has none, and the kernel's word alone
+ * proves its peer. */
 static bool derive_master(struct handshake *handshake, const uint8_t *peer_public)
 {
     static const uint8_t no_key[KEY_BYTES];

@@ -26,7 +26,7 @@ bool array_extend(void *array, size_t used, size_t count, size_t size)
     return true;
 }
 
-/* It has room for the power of two that its number of elements does not exceed. */
+/* There is room for a power of two of elements; it is full where that many are used. */
 bool array_add(void *array, size_t used, size_t size)
 {
     bool full = (used & (used - 1)) == 0;

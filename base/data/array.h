@@ -8,9 +8,10 @@
 
 /* Room for count elements. */
 bool array_resize(void *array, size_t count, size_t size) KEEL_MUST_CHECK;
-/* The same; those behind the first used ones are zero. */
+/* The same; those behind the first used ones, which are at most count, are zero. */
 bool array_extend(void *array, size_t used, size_t count, size_t size) KEEL_MUST_CHECK;
-/* Room for one more behind those that are used; the array doubles. */
+/* Room for one more behind those that are used, in an array that grows by this alone; it doubles.
+ */
 bool array_add(void *array, size_t used, size_t size) KEEL_MUST_CHECK;
 
 #endif

@@ -11,16 +11,17 @@ static uint64_t now_of(const struct peer *peer)
     return host->clock_ns ? host->clock_ns(host->arg) : clock_ns();
 }
 
-/* What a rail claims whose speed is not known: as much more as the best of the others turned out to
- * have, since those whose claims are low would leave it out. */
+/* What a rail claims whose speed is not known: as much more as the best of those that were measured
+ * turned out to have, since one whose claim is low would leave it out. */
 static double claim_of(const struct peer_rails *rails, const mca_ptl_base_module_t *ptl)
 {
     double times = 1;
 
     for (size_t i = 0; i < rails->count && rails->rail[i].ptl; i++) {
-        const double claimed = rails->rail[i].ptl->ptl_bandwidth;
-        const double has = rate_speed(&rails->rail[i].rate);
-        times = claimed > 0 && has > times * claimed ? has / claimed : times;
+        const struct peer_rail *rail = &rails->rail[i];
+        const double claimed = rail->ptl->ptl_bandwidth, has = rate_speed(&rail->rate);
+        const bool measured = rail->rate.seen_ns > 0 && !rail->lost;
+        times = measured && claimed > 0 && has > times * claimed ? has / claimed : times;
     }
     return times * ptl->ptl_bandwidth;
 }
@@ -279,7 +280,7 @@ void stripe_renew(struct peer *peer)
         struct peer_rail *rail = &rails->rail[i];
         const bool lost = !has_path_over(peer, rail->ptl);
         if (rail->lost && !lost) {
-            rate_claim(&rail->rate, claim_of(rails, rail->ptl));
+            rate_claim(&rail->rate, claim_of(rails, rail->ptl), now_of(peer));
         }
         rail->lost = lost;
     }

@@ -3,8 +3,9 @@
  *
  * Each rail gets a share with which all end together, counting what it has to do already. It is
  * left out if that is less than its ptl_min_frag_size, or if it has less than a quarter of the
- * fastest one's speed. Its speed is at first what the module claims (ptl_bandwidth), and follows
- * what it does within 200 ms of use (rate.h). So it is again when the rail was lost and is back.
+ * fastest one's speed. Its speed is at first what the module claims (ptl_bandwidth), scaled as the
+ * best one that was measured turned out, and follows what it does within 200 ms of use (rate.h). So
+ * it is again when the rail was lost and is back.
  * One that was left out for a second is measured by a small piece of a long message. Of bytes that
  * a module copies and reports at once nobody knows when they arrive: they are divided by the speeds
  * that are known, and a rail without room is passed over. */

@@ -2,8 +2,9 @@
 
 #include <pml/pieces/rate.h>
 
-void rate_claim(struct rate *rate, double speed)
+void rate_claim(struct rate *rate, double speed, uint64_t now_ns)
 {
+    rate->seen_ns = rate->queued > 0 ? now_ns : rate->seen_ns;
     rate->moved = speed * (double) RATE_PRIOR_NS / 1000;
     rate->busy_ns = (double) RATE_PRIOR_NS;
 }
@@ -11,7 +12,7 @@ void rate_claim(struct rate *rate, double speed)
 void rate_init(struct rate *rate, double speed)
 {
     *rate = (struct rate){0};
-    rate_claim(rate, speed);
+    rate_claim(rate, speed, 0);
 }
 
 static void advance(struct rate *rate, uint64_t now_ns)

@@ -16,8 +16,9 @@ struct rate {
 
 /* speed: MB/s that the rail claims. */
 void rate_init(struct rate *rate, double speed);
-/* What was measured is forgotten: the rail claims this speed anew. */
-void rate_claim(struct rate *rate, double speed);
+/* What was measured is forgotten, also the time that bytes under way have taken so far: the rail
+ * claims this speed anew. */
+void rate_claim(struct rate *rate, double speed, uint64_t now_ns);
 /* These bytes are under way. */
 void rate_begin(struct rate *rate, uint64_t bytes, uint64_t now_ns);
 /* They are there. */
