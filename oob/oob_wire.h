@@ -6,7 +6,7 @@
 #define OOB_OOB_WIRE_H
 
 #define WIRE_MAGIC "KEEL-OOB"
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 
 /* Handshake: every message begins with this head. */
 enum {

@@ -67,10 +67,10 @@ static void make_messages(uint8_t hello[HELLO_SIZE], uint8_t proof[PROOF_SIZE])
 {
     const uint32_t names[4] = {jobid, 9, jobid, vpid};
     (void) !getrandom(hello, HELLO_SIZE, 0);
-    memcpy(hello, "KEEL-OOB\x01\x01\x68\x00\x00\x02\x06\x00", 16);
+    memcpy(hello, "KEEL-OOB\x02\x01\x68\x00\x00\x02\x06\x00", 16);
     memcpy(hello + 16, names, sizeof(names));
     (void) !getrandom(proof, PROOF_SIZE, 0);
-    memcpy(proof, "KEEL-OOB\x01\x03\x30\x00\x00\x00\x00\x00", 16);
+    memcpy(proof, "KEEL-OOB\x02\x03\x30\x00\x00\x00\x00\x00", 16);
 }
 
 static void shake(const uint8_t *hello, const uint8_t *proof)

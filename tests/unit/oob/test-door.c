@@ -463,7 +463,7 @@ START_TEST(strangers_disturb_nothing)
         } else {
             size = i == KINDS - 1 ? sizeof data : 300;
             crypto_random(data, size);
-            memcpy(data, "KEEL-OOB\x01\x01\x68\x00\x01", i == KINDS - 1 ? 0 : 13);
+            memcpy(data, "KEEL-OOB\x02\x01\x68\x00\x01", i == KINDS - 1 ? 0 : 13);
         }
         ck_assert_int_eq((int) send(fds[i], data, size, MSG_NOSIGNAL), (int) size);
         side_talk(&a, &b);
@@ -495,7 +495,7 @@ START_TEST(a_trickle_does_not_move_the_deadline)
     bool closed = false;
     for (int i = 0; i < 100 && !closed; i++) {
         /* A valid beginning, one byte at a time. */
-        static const char hello[] = "KEEL-OOB\x01\x01\x68\x00\x01\x02\x04";
+        static const char hello[] = "KEEL-OOB\x02\x01\x68\x00\x01\x02\x04";
         closed = send(fd, hello + (i < 14 ? i : 14), i < 14 ? 1 : 0, MSG_NOSIGNAL) < 0 ||
                  closed_within(fd, 50) >= 0;
     }
@@ -612,7 +612,7 @@ static atomic_bool flood_ends;
 static void *flood(void *arg)
 {
     enum { HELD = 400 };
-    static const uint8_t head[] = "KEEL-OOB\x01\x01\x68\x00\x01\x02\x04";
+    static const uint8_t head[] = "KEEL-OOB\x02\x01\x68\x00\x01\x02\x04";
     static const uint32_t names[] = {65536, 9, 65536, 2};
     uint8_t hello[104];
     int fds[HELD], at = 0;

@@ -130,7 +130,7 @@ START_TEST(sizes_are_golden)
             handshake_verdict(&b, WIRE_WELCOME, ORTE_SUCCESS);
         }
         ck_assert_uint_eq(take(from, said[message]), sizes[message]);
-        ck_assert_mem_eq(said[message], "KEEL-OOB\x01", 9);
+        ck_assert_mem_eq(said[message], "KEEL-OOB\x02", 9);
         ck_assert_uint_eq(said[message][WIRE_AT_TYPE], (unsigned) message + 1);
         ck_assert_uint_eq(get_le16(said[message] + WIRE_AT_SIZE), sizes[message]);
         feed(to, said[message], sizes[message], SIZE_MAX);
@@ -162,7 +162,7 @@ START_TEST(bytes_are_golden)
     begin();
     run();
     check_hex(said[HELLO], sizes[HELLO],
-              MAGIC "01"
+              MAGIC "02"
                     "01"
                     "6800"
                     "01" /* application key */
@@ -171,27 +171,27 @@ START_TEST(bytes_are_golden)
                     "00" /* a link */
               NAME_A NAME_B "0b00000000000000" NONCE_A PUBLIC_A);
     check_hex(said[ANSWER], sizes[ANSWER],
-              MAGIC "01"
+              MAGIC "02"
                     "02"
                     "8800"
                     "01020200" NAME_B NAME_A "1600000000000000" NONCE_B PUBLIC_B
-                    "bca156a7ae21775ff61953acd8eb22106e590aff22524ece765dea726d67c8b4");
+                    "a67d1a0e29c578197e0cb1d12f2edcae50baff5f0cf4a55fe177f537da438187");
     check_hex(said[PROOF], sizes[PROOF],
-              MAGIC "01"
+              MAGIC "02"
                     "03"
                     "3000"
                     "00000000"
-                    "60b5b4ee5d130cd5cd4eec377e86e4bd6cbcae1dc6412a3efa76e40fd096926c");
+                    "7ead09af441d3c6bb95d88b123ba987eeaee223f9c96a30894cc5f997494e469");
     check_hex(said[VERDICT], sizes[VERDICT],
-              MAGIC "01"
+              MAGIC "02"
                     "04"
                     "3000"
                     "00020000"
-                    "a8f6a8d36527b392f10de5c04419632b705b2f3ea5881902e30c8f8a82507394");
+                    "ee3427441d64f039171f0e58b9633ed949ef654c21a85db7576823c341ce1d70");
     check_hex(a.tx_key, KEY_BYTES,
-              "79a19d7e2b4b8c24ad6f29bd29103ad5676f47d9c64acd28f1f329a407314ec5");
+              "83f446ca305d1fc2fea288c5b8adc351e6b72c4e2b2a79e2772780fad2314c90");
     check_hex(b.tx_key, KEY_BYTES,
-              "271989689c8d2ddde7072b779c419a69b2fcb13efd5c36d4040ed74a54e5171a");
+              "bcdfa4026beac97b01accc448f89f6fc3d6bba661900705b6262b5116a706317");
 }
 END_TEST
 
@@ -204,11 +204,11 @@ START_TEST(refusals_have_golden_bytes)
     feed(&b, data, size, SIZE_MAX);
     ck_assert_uint_eq(take(&b, data), WIRE_VERDICT_SIZE);
     check_hex(data, WIRE_VERDICT_SIZE,
-              MAGIC "01043000"
+              MAGIC "02043000"
                     "05020000" NO_MAC);
     handshake_busy(data);
     check_hex(data, WIRE_VERDICT_SIZE,
-              MAGIC "01043000"
+              MAGIC "02043000"
                     "0a000000" NO_MAC);
 
     begin();
@@ -218,7 +218,7 @@ START_TEST(refusals_have_golden_bytes)
     handshake_verdict(&b, WIRE_DENIED, ORTE_ERR_NODE_FULLY_USED);
     ck_assert_uint_eq(take(&b, data), WIRE_VERDICT_SIZE);
     check_hex(data, WIRE_AT_MAC,
-              MAGIC "01043000"
+              MAGIC "02043000"
                     "09028eff"); /* -114 */
 }
 END_TEST
@@ -271,7 +271,7 @@ START_TEST(another_key_fails)
     begin();
     feed(&b, a.out, a.out_size, SIZE_MAX);
     uint8_t forged[48];
-    memcpy(forged, "KEEL-OOB\x01\x03\x30\x00\x00\x00\x00\x00", 16);
+    memcpy(forged, "KEEL-OOB\x02\x03\x30\x00\x00\x00\x00\x00", 16);
     memset(forged + 16, 0, 32);
     feed(&b, forged, sizeof forged, SIZE_MAX);
     ck_assert_int_eq(b.state, HANDSHAKE_FAILED);
@@ -341,7 +341,7 @@ START_TEST(a_stranger_hears_the_same_for_any_name)
         self_b.name = kind == 2 ? name_c : name_b;
         begin();
         uint8_t answer[WIRE_MESSAGE_MAX], verdict[WIRE_MESSAGE_MAX], proof[WIRE_PROOF_SIZE] = {0};
-        memcpy(proof, "KEEL-OOB\x01\x03\x30", 12);
+        memcpy(proof, "KEEL-OOB\x02\x03\x30", 12);
         feed(&b, a.out, a.out_size, WIRE_MESSAGE_MAX);
         ck_assert_uint_eq(take(&b, answer), WIRE_ANSWER_SIZE);
         ck_assert_mem_eq(answer + WIRE_AT_NAME, a.out + WIRE_AT_WANTED, 8);
@@ -444,7 +444,7 @@ START_TEST(reflection_fails)
     feed(&b, data, size, SIZE_MAX);
     take(&b, data);
     uint8_t proof[48];
-    memcpy(proof, "KEEL-OOB\x01\x03\x30\x00\x00\x00\x00\x00", 16);
+    memcpy(proof, "KEEL-OOB\x02\x03\x30\x00\x00\x00\x00\x00", 16);
     memcpy(proof + 16, data + WIRE_AT_ANSWER_MAC, MAC_BYTES);
     feed(&b, proof, sizeof proof, SIZE_MAX);
     ck_assert_int_eq(b.state, HANDSHAKE_FAILED);
@@ -557,14 +557,14 @@ START_TEST(another_version_is_told_ours)
     feed(&b, data, size, SIZE_MAX);
     ck_assert_int_eq(b.state, HANDSHAKE_FAILED);
     ck_assert_int_eq(b.reason, WIRE_BAD_VERSION);
-    /* A connector of version 1 hears the same from a listener of version 9. */
+    /* A connector of version 2 hears the same from a listener of version 9. */
     size = take(&b, data);
     ck_assert_uint_eq(size, WIRE_VERDICT_SIZE);
     ck_assert_uint_eq(data[WIRE_AT_VERSION], WIRE_VERSION);
     data[WIRE_AT_VERSION] = 9;
     feed(&a, data, size, SIZE_MAX);
     ck_assert_int_eq(a.status, ORTE_ERR_NOT_SUPPORTED);
-    ck_assert_str_eq(a.text, "refused: it speaks another version of the protocol: 9 there, 1 here");
+    ck_assert_str_eq(a.text, "refused: it speaks another version of the protocol: 9 there, 2 here");
 }
 END_TEST
 
