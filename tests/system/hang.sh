@@ -64,13 +64,21 @@ ok "64 ranks: one line each" said "^keelrun:   rank [0-9]+ on node" 64
 
 # --- a start that hangs: who has not called home ---
 
-printf '#!/bin/sh\nnode=$1\nshift\n[ "$node" = late ] && exec sleep 120\nexec sh -c "$*"\n' >"$work/agent"
+cat >"$work/agent" <<END
+#!/bin/sh
+node=\$1
+shift
+[ "\$node" = late ] && touch "$work/late" && exec sleep 120
+exec sh -c "\$*"
+END
 chmod +x "$work/agent"
 run_limited 60 "$keelrun" --mca plm_rsh_agent "$work/agent" --timeout 1 --host late:1 true
 is "--timeout of a start: exit code" 124 "$code"
 is "--timeout of a start: says what it waits for" "keelrun: 0 of 1 nodes have called home; waiting for late
 keelrun: the time limit of 1 s is over" "$(cat "$work/err")"
+rm "$work/late"
 start "$keelrun" --mca plm_rsh_agent "$work/agent" --host early:1,late:1 true
+ok "SIGQUIT in a start: keelrun starts it" wait_for 60 test -e "$work/late"
 waits_for_late()
 {
     kill -QUIT "$pid"

@@ -167,7 +167,7 @@ static bool reserve(struct launch *launch, const struct spawned *spawned)
     size_t apps = (size_t) launch->app_count + spawned->app_count;
     return array_resize(&launch->apps, apps, sizeof(*launch->apps)) &&
            array_resize(&map->daemon_of_node, nodes, sizeof(uint32_t)) &&
-           array_resize(&map->node_names, nodes + 1, sizeof(char *)) &&
+           array_resize(&map->node_names, nodes, sizeof(char *)) &&
            array_resize(&map->node_of, ranks, sizeof(uint32_t)) &&
            array_resize(&map->local_rank_of, ranks, sizeof(uint32_t)) &&
            array_resize(&launch->app_of, ranks, sizeof(uint32_t)) &&
