@@ -78,7 +78,10 @@ static void launch_free(struct launch *launch)
     }
     free(launch->apps);
     free(launch->app_of);
-    strings_free(launch->map.node_names);
+    for (uint32_t i = 0; i < launch->map.node_count; i++) {
+        free(launch->map.node_names[i]);
+    }
+    free(launch->map.node_names);
     free(launch->map.daemon_of_node);
     free(launch->map.node_of);
     free(launch->map.local_rank_of);
