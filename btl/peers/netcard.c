@@ -331,19 +331,25 @@ size_t netcard_pair(struct netcard_pair pairs[NETCARD_ADDRESSES], const struct n
     return count;
 }
 
-int netcard_pair_of(struct netcard_pair *pair, bool *subnet, const struct netcard *mine,
-                    const struct netcard *peer, bool first, uint32_t interface)
+/* Those that serve. */
+static size_t pairs_in_use(struct netcard_pair pairs[NETCARD_ADDRESSES], bool *subnet,
+                           const struct netcard *mine, const struct netcard *peer, bool first)
 {
-    struct netcard_pair pairs[NETCARD_ADDRESSES];
     size_t count = 0;
 
     if (mine->netstack != peer->netstack) {
         count = netcard_pair(pairs, mine, peer, NETCARD_SAME_SUBNET, first);
     }
     *subnet = count > 0;
-    if (count == 0) {
-        count = best_pair(pairs, mine, peer, first);
-    }
+    return count > 0 ? count : best_pair(pairs, mine, peer, first);
+}
+
+int netcard_pair_of(struct netcard_pair *pair, bool *subnet, const struct netcard *mine,
+                    const struct netcard *peer, bool first, uint32_t interface)
+{
+    struct netcard_pair pairs[NETCARD_ADDRESSES];
+    size_t count = pairs_in_use(pairs, subnet, mine, peer, first);
+
     for (size_t i = 0; i < count; i++) {
         if (mine->addresses[pairs[i].mine].interface == interface) {
             *pair = pairs[i];
@@ -351,4 +357,26 @@ int netcard_pair_of(struct netcard_pair *pair, bool *subnet, const struct netcar
         }
     }
     return count > 0 ? OPAL_ERR_NOT_AVAILABLE : OPAL_ERR_UNREACH;
+}
+
+size_t netcard_order_of(size_t order[NETCARD_ADDRESSES], const struct netcard *mine,
+                        const struct netcard *peer, bool first, uint32_t interface)
+{
+    struct netcard_pair pairs[NETCARD_ADDRESSES];
+    size_t all = netcard_order(order, mine, peer), kept = 0;
+    bool subnet;
+    size_t count = pairs_in_use(pairs, &subnet, mine, peer, first);
+
+    for (size_t i = 0; i < all; i++) {
+        uint32_t theirs = peer->addresses[order[i]].interface;
+        bool taken = false;
+        for (size_t p = 0; p < count; p++) {
+            taken |= mine->addresses[pairs[p].mine].interface != interface &&
+                     peer->addresses[pairs[p].peer].interface == theirs;
+        }
+        if (!taken) {
+            order[kept++] = order[i];
+        }
+    }
+    return kept;
 }

@@ -78,5 +78,9 @@ size_t netcard_pair(struct netcard_pair pairs[NETCARD_ADDRESSES], const struct n
  * reach it; UNREACH: none does. */
 int netcard_pair_of(struct netcard_pair *pair, bool *subnet, const struct netcard *mine,
                     const struct netcard *peer, bool first, uint32_t interface) KEEL_MUST_CHECK;
+/* As netcard_order, for an interface of mine: without the addresses of the peer's interfaces that
+ * are paired with others of mine. */
+size_t netcard_order_of(size_t order[NETCARD_ADDRESSES], const struct netcard *mine,
+                        const struct netcard *peer, bool first, uint32_t interface);
 
 #endif

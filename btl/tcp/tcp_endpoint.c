@@ -171,8 +171,8 @@ void tcp_endpoint_led(tcp_endpoint *ep)
     try_first(ep, ep->patience.at);
 }
 
-/* The pair's address comes first, then all others: which of them leads to the peer, only trying
- * shows. */
+/* The pair's address comes first, then those that no other module leads to: which of them leads to
+ * the peer, only trying shows. */
 static int endpoint_locate(struct btl_peer *peer, const void *data, size_t size)
 {
     tcp_endpoint *ep = endpoint_of(peer);
@@ -181,7 +181,8 @@ static int endpoint_locate(struct btl_peer *peer, const void *data, size_t size)
     if (status != OPAL_SUCCESS) {
         return status;
     }
-    ep->order_count = netcard_order(ep->order, &ep->tcp->process->card.net, &ep->card.net);
+    ep->order_count =
+        tcp_card_order(ep->order, &ep->tcp->process->card, &ep->card, ep->tcp->interface);
     for (size_t i = 0; i < ep->order_count; i++) {
         if (ep->order[i] == ep->pair.peer) {
             try_first(ep, i);

@@ -72,6 +72,8 @@ static void ways(const struct netcard *peer)
     for (size_t i = 0; i < mine.count; i += 2) {
         mine.addresses[i].bytes[3] ^= 1;
     }
+    fuzz_check(netcard_order_of(order, &mine, peer, true, 1) <= netcard_order(order, &mine, peer),
+               "no more than all");
     fuzz_check(netcard_order(order, &mine, peer) <= peer->count, "no more than there are");
     size_t count = netcard_pair(here, &mine, peer, NETCARD_OTHER_KIND, true);
     fuzz_check(netcard_pair(there, peer, &mine, NETCARD_OTHER_KIND, false) == count, "as many");

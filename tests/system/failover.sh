@@ -103,7 +103,7 @@ ends_well()
 }
 
 # carry_more COUNT COUNT: packets have gone over both cables since these were the counts. A rail that is cut
-# before it is connected takes another way, and is not lost.
+# before it is used is not lost until then.
 carry_more()
 {
     [ "$(cable_count one '1>2' sent)" -gt $(($1 + 10)) ] && [ "$(cable_count two '1>2' sent)" -gt $(($2 + 10)) ]
@@ -141,10 +141,10 @@ left_cut()
 }
 
 # cut_before NAME WORD...: cable two is cut before a session begins there. What waits for it goes over
-# cable one. A rank that sends nothing by it does not lose it.
+# cable one. A rank that sends nothing by it does not lose it. Once it is mended cable one is cut.
 cut_before()
 {
-    local name=$1 mended
+    local name=$1 mended timeout_ms=2000 # an address that is silent has a second, if there are others
     shift
     for mended in 0 1; do
         what="$name, cut from the start, mended: $mended"
@@ -154,8 +154,11 @@ cut_before()
         if [ $mended = 1 ]; then
             mend two
             ok "$what: both ranks have it again" wait_for 15 both_have 2
+            cable one all cut=1
+            ok "$what: both ranks have lost the other one" wait_for 15 both_have 1
         fi
         ends_well
+        mend one
         mend two
     done
 }

@@ -42,3 +42,10 @@ int tcp_card_pair(struct netcard_pair *pair, bool *subnet, const struct tcp_card
     return netcard_pair_of(pair, subnet, &mine->net, &peer->net,
                            mine->incarnation < peer->incarnation, interface);
 }
+
+size_t tcp_card_order(size_t order[NETCARD_ADDRESSES], const struct tcp_card *mine,
+                      const struct tcp_card *peer, uint32_t interface)
+{
+    return netcard_order_of(order, &mine->net, &peer->net, mine->incarnation < peer->incarnation,
+                            interface);
+}

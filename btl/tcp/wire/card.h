@@ -26,5 +26,8 @@ int tcp_card_decode(struct tcp_card *card, const void *data, size_t size) KEEL_M
 /* As netcard_pair_of. */
 int tcp_card_pair(struct netcard_pair *pair, bool *subnet, const struct tcp_card *mine,
                   const struct tcp_card *peer, uint32_t interface) KEEL_MUST_CHECK;
+/* As netcard_order_of. */
+size_t tcp_card_order(size_t order[NETCARD_ADDRESSES], const struct tcp_card *mine,
+                      const struct tcp_card *peer, uint32_t interface);
 
 #endif

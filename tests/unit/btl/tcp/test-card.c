@@ -113,6 +113,33 @@ START_TEST(interfaces_in_a_subnet_serve_in_pairs)
 }
 END_TEST
 
+static void check_order(const struct tcp_card *mine, const struct tcp_card *peer,
+                        uint32_t interface, size_t count, const size_t *wanted)
+{
+    size_t order[NETCARD_ADDRESSES];
+
+    ck_assert_uint_eq(tcp_card_order(order, mine, peer, interface), count);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(order[i], wanted[i]);
+    }
+}
+
+START_TEST(an_interface_leaves_alone_what_another_is_paired_with)
+{
+    struct tcp_card mine = {.net = {.netstack = 1}}, peer = {.net = {.netstack = 2}};
+
+    netcard_with(&mine.net, "10.1.0.1", 24, 1000, 2);
+    netcard_with(&peer.net, "10.1.0.2", 24, 1000, 7);
+    netcard_with(&peer.net, "10.2.0.2", 24, 1000, 8);
+    netcard_with(&peer.net, "10.3.0.2", 24, 1000, 7); /* of the first interface, too */
+    netcard_with(&peer.net, "10.4.0.2", 24, 1000, 9);
+    check_order(&mine, &peer, 2, 4, (const size_t[]){0, 1, 2, 3});
+    netcard_with(&mine.net, "10.2.0.1", 24, 1000, 3);
+    check_order(&mine, &peer, 2, 3, (const size_t[]){0, 2, 3});
+    check_order(&mine, &peer, 3, 2, (const size_t[]){1, 3});
+}
+END_TEST
+
 /* All four in one subnet: what one pair has, the other does not share. */
 START_TEST(two_pairs_in_one_subnet_share_no_interface)
 {
