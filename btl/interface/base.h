@@ -163,9 +163,10 @@ bool btl_connected(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t
 bool btl_reaches(mca_btl_base_module_t *module, const opal_proc_t *proc);
 /* What a call of btl_add_procs counted is such a reference from now on. */
 void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
-/* It is none any more, and owns says so: the endpoint ends unless callers have added it. */
-void btl_give_back(mca_btl_base_module_t *module, opal_proc_t *proc,
-                   struct mca_btl_base_endpoint_t *endpoint);
+/* They are none any more, and owns says so: the endpoints end, together, unless callers have added
+ * them. */
+void btl_give_back(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
+                   struct mca_btl_base_endpoint_t **endpoints);
 
 /* A shortage (docs/btl.md): nothing happened, try again after some progress. */
 static inline bool btl_is_shortage(int status)

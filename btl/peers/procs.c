@@ -234,15 +234,17 @@ void btl_keep(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *end
     btl_unlock();
 }
 
-void btl_give_back(mca_btl_base_module_t *module, opal_proc_t *proc,
-                   struct mca_btl_base_endpoint_t *endpoint)
+void btl_give_back(mca_btl_base_module_t *module, size_t count, opal_proc_t **procs,
+                   struct mca_btl_base_endpoint_t **endpoints)
 {
     btl_lock();
     struct btl_module_entry *entry = btl_entry(module);
-    uint32_t *count = counts(entry) ? count_of(entry, endpoint) : NULL;
-    if (count) {
-        ++*count;
+    for (size_t i = 0; i < count && counts(entry); i++) {
+        uint32_t *added = count_of(entry, endpoints[i]);
+        if (added) {
+            ++*added;
+        }
     }
-    (void) module->btl_del_procs(module, 1, &proc, &endpoint);
+    (void) module->btl_del_procs(module, count, procs, endpoints);
     btl_unlock();
 }

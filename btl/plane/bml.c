@@ -459,13 +459,30 @@ int bml_create(struct bml **bml)
     return ORTE_SUCCESS;
 }
 
-static void peer_free(const struct bml *bml, struct bml_peer *peer)
+/* All peers of a module at once: they are waited for together, and none begins another session
+ * while others are waited for. Without memory the end of the module ends them. */
+static void give_back(const struct bml *bml, size_t m)
 {
-    for (size_t m = 0; m < bml->module_count; m++) {
-        if (peer->ways[m].endpoint) {
-            btl_give_back(bml->modules[m], peer->proc, peer->ways[m].endpoint);
+    opal_proc_t **procs = calloc(bml->count + 1, sizeof(*procs));
+    struct mca_btl_base_endpoint_t **endpoints = calloc(bml->count + 1, sizeof(*endpoints));
+    const struct bml_peer *peer;
+    size_t count = 0;
+
+    list_for_each (peer, &bml->peers, struct bml_peer, link) {
+        if (procs && endpoints && peer->ways[m].endpoint) {
+            procs[count] = peer->proc;
+            endpoints[count++] = peer->ways[m].endpoint;
         }
     }
+    if (count > 0) {
+        btl_give_back(bml->modules[m], count, procs, endpoints);
+    }
+    free(endpoints);
+    free(procs);
+}
+
+static void peer_free(struct bml_peer *peer)
+{
     for (struct rail_set *older; peer->rails; peer->rails = older) {
         older = peer->rails->older;
         free(peer->rails);
@@ -484,8 +501,11 @@ void bml_destroy(struct bml *bml)
     bml_has_news = false;
     while (take_news(bml, &news)) {
     }
+    for (size_t m = 0; m < bml->module_count; m++) {
+        give_back(bml, m);
+    }
     for (struct list *link; (link = list_pop(&bml->peers));) {
-        peer_free(bml, container_of(link, struct bml_peer, link));
+        peer_free(container_of(link, struct bml_peer, link));
     }
     free(bml->known);
     free(bml->candidates);

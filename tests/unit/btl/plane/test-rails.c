@@ -9,7 +9,7 @@
 /* Three modules that reach everybody: two equal ones and a lesser one. */
 enum { FAST, TWIN, SLOW, MODULES };
 
-static int asked[MODULES], added[MODULES], deleted[MODULES];
+static int asked[MODULES], added[MODULES], deleted[MODULES], deletions[MODULES];
 static bool reaches[MODULES] = {true, true, true};
 static int ended[MODULES];
 static struct mca_btl_base_endpoint_t *const some_endpoint = (void *) 64;
@@ -36,6 +36,7 @@ static int del_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **pro
 {
     (void) procs, (void) endpoints;
     deleted[btl - modules] += (int) count;
+    deletions[btl - modules]++;
     return OPAL_SUCCESS;
 }
 
@@ -180,6 +181,7 @@ static void end(void)
     btl_close();
     for (int i = 0; i < MODULES; i++) {
         ck_assert_int_eq(added[i], deleted[i]);
+        ck_assert_int_eq(deletions[i], added[i] > 0); /* all of them together */
     }
 }
 
