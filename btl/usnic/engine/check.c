@@ -4,7 +4,7 @@
 
 enum {
     FIRST_US = 2000,      /* the least pause; then twice as long each time, */
-    DOUBLINGS = 5,        /* so often, */
+    DOUBLINGS = 8,        /* so often: the probes to a peer that sleeps fill its socket, */
     ANSWERED_DOUBLES = 3, /* or so often while the peer answers */
     TRIPS = 3,            /* round trips in each pause, at least */
     GRAIN = 4,            /* bytes to which the size is found */
