@@ -79,7 +79,7 @@ expect_end()
     abort) expected_code=42 reason="$last .* aborted the job with code 42: MPI_Abort" ;;
     quit) expected_code=1 reason="$last .* exited without MPI_Finalize" ;;
     all) expected_code=1 reason="[0-$last] .* exited without MPI_Finalize" ;;
-    kill) expected_code=137 reason="$last .* was killed by signal 9 \(SIGKILL, Killed\)" ;;
+    kill) expected_code=137 reason="$last .* was killed by signal 9 \(SIGKILL, Killed\)( in fence 1)?" ;;
     crash) expected_code=139 reason="$last .* was killed by signal 11 \(SIGSEGV, Segmentation fault\)(, core .*)?" ;;
     never) expected_code=1 reason="$last .* ended without MPI_Init, which another rank has called" ;;
     esac

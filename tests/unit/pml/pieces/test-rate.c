@@ -82,9 +82,9 @@ START_TEST(a_rail_that_is_back_is_not_charged_for_the_outage)
     rate_init(&rate, 1000);
     uint64_t now = move(&rate, 1, 10000, 100);
     rate_begin(&rate, PIECE, now);
-    rate_claim(&rate, 1000, now + 5000 * MS);
+    rate_claim(&rate, 1000, now + UINT64_C(5000) * MS);
     is_about(&rate, 1000);
-    rate_end(&rate, PIECE, now + 5001 * MS);
+    rate_end(&rate, PIECE, now + UINT64_C(5001) * MS);
     ck_assert(rate_speed(&rate) > 500);
 }
 END_TEST
