@@ -80,7 +80,7 @@ expect_end()
     quit) expected_code=1 reason="$last .* exited without MPI_Finalize" ;;
     all) expected_code=1 reason="[0-$last] .* exited without MPI_Finalize" ;;
     kill) expected_code=137 reason="$last .* was killed by signal 9 \(SIGKILL, Killed\)( in fence 1)?" ;;
-    crash) expected_code=139 reason="$last .* was killed by signal 11 \(SIGSEGV, Segmentation fault\)(, core .*)?" ;;
+    crash) expected_code=139 reason="$last .* was killed by signal 11 \(SIGSEGV, Segmentation fault\)( in fence 1)?(, core .*)?" ;;
     never) expected_code=1 reason="$last .* ended without MPI_Init, which another rank has called" ;;
     esac
     reason="^keelrun: rank ${reason/ \.\*/ \\(.*\\) on node .*}$"
