@@ -129,7 +129,7 @@ static void keep_early(struct pml *pml, struct keel_pml_message *message)
     struct peer *sender = sender_of(pml, message);
     uint16_t id = message->header->hdr_contextid;
 
-    if (control_is(message->header)) { /* of one that is not open any more */
+    if (control_is(message->header)) { /* it counts whatever became of the context */
         control_of_peer(sender, message->header);
         message_give_back(message);
         return;
