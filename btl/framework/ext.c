@@ -132,9 +132,11 @@ void btl_ext_init(struct btl_module_entry *entry)
     if (!entry->component->ext) {
         return; /* a component without, of a test's */
     }
+    const struct btl_ext_ops *ops = entry->component->ext;
+    const bool pins = ops->pins && ops->pins(entry->module);
     entry->ext = (struct keel_btl_ext){
-        .flags = entry->component->ext->flags,
-        .atomic_flags = entry->module->btl_atomic_flags | entry->component->ext->atomic_flags,
+        .flags = ops->flags | (pins ? KEEL_BTL_PINS : 0),
+        .atomic_flags = entry->module->btl_atomic_flags | ops->atomic_flags,
         .flush = flush,
         .pending_add = btl_pending_add,
         .pending_remove = btl_pending_remove,

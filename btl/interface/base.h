@@ -256,6 +256,8 @@ enum btl_room {
 struct btl_ext_ops {
     uint32_t flags;        /* KEEL_BTL_* */
     uint32_t atomic_flags; /* what of MCA_BTL_ATOMIC_SUPPORTS_* the module's table does not say */
+    /* KEEL_BTL_PINS, by a module that was opened. NULL: it does not. */
+    bool (*pins)(mca_btl_base_module_t *module);
     /* A put, get or atomic to this endpoint is not complete. */
     bool (*rdma_open)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint);
     /* Takes the first error of an operation without callback; OPAL_SUCCESS: there was none. NULL:

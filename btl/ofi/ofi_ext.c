@@ -41,9 +41,15 @@ static bool is_quiet(mca_btl_base_module_t *btl)
     return ofi->in_flight == 0 && list_empty(&ofi->descs.done) && !rdma_am_active(ofi->am);
 }
 
+static bool pins(mca_btl_base_module_t *btl)
+{
+    return ofi_of(btl)->native.regions;
+}
+
 const struct btl_ext_ops ofi_ext = {
     .flags = KEEL_BTL_REMOTE_COMPLETION,
     .atomic_flags = ATOMIC_ALL_EXT_FLAGS,
+    .pins = pins,
     .channel_send = ofi_channel_send,
     .channel_sendi = ofi_channel_sendi,
     .rdma_open = rdma_open,

@@ -15,6 +15,9 @@ BEGIN_C_DECLS
 /* The completion of a put or an atomic means that the target's processor sees it. Without the flag
  * it means that local memory may be used again, and flush tells when the target sees it. */
 #define KEEL_BTL_REMOTE_COMPLETION 0x1
+/* A registration for MCA_BTL_ENDPOINT_ANY pins the memory, which takes time and is limited; puts
+ * and gets by it are the network card's. Those by a registration for one endpoint are not. */
+#define KEEL_BTL_PINS 0x2
 
 /* Operations for btl_atomic_op and btl_atomic_fop beside those of keel/btl.h, with the values that
  * Open MPI 4.1 gives them. MIN and MAX compare as signed numbers. */

@@ -48,7 +48,9 @@ static void only_what_is_there(struct test *test)
     must(test, (btl->btl_atomic_flags & ~atomics) == 0);
     must(test, (ext_of(test)->atomic_flags & ~(atomics | more)) == 0);
     must(test, (btl->btl_flags & MCA_BTL_FLAGS_RDMA) == 0 || btl->btl_put_limit >= 1);
-    must(test, (ext_of(test)->flags & ~(uint32_t) KEEL_BTL_REMOTE_COMPLETION) == 0);
+    const uint32_t flags = KEEL_BTL_REMOTE_COMPLETION | KEEL_BTL_PINS;
+    must(test, (ext_of(test)->flags & ~flags) == 0);
+    must(test, !(ext_of(test)->flags & KEEL_BTL_PINS) || btl->btl_register_mem);
 }
 
 /* One message of contiguous memory. Advertised: it is sent from where it lies. Not: its owner may
