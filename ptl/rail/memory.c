@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/least.h>
 #include <ptl/rail/memory.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@ struct grant {
     struct list link;
     struct rail_module *module;
     mca_btl_base_registration_handle_t *registration; /* NULL: the module needs none */
+    size_t offset, size, left; /* of a piece: in the message; bytes that have not come; else 0 */
 };
 
 void *rail_memory_of(const opal_convertor_t *convertor)
@@ -32,17 +34,47 @@ struct rail_memory *rail_memory_find(const struct list *memories, const struct r
     return NULL;
 }
 
-struct rail_memory *rail_memory_by(struct list *memories, const struct rail_module *module)
+struct rail_memory *rail_memory_add(struct list *memories, const struct rail_module *module,
+                                    size_t offset, size_t size)
 {
-    struct rail_memory *memory = rail_memory_find(memories, module);
     const mca_btl_base_module_t *btl = module->btl;
     size_t handle_size = btl->btl_register_mem ? btl->btl_registration_handle_size : 0;
-    if (!memory && (memory = calloc(1, sizeof(*memory) + handle_size))) {
+    struct rail_memory *memory = calloc(1, sizeof(*memory) + handle_size);
+    if (memory) {
         memory->module = module;
         memory->handle_size = (uint16_t) handle_size;
+        memory->offset = offset;
+        memory->size = memory->left = size;
         list_append(memories, &memory->link);
     }
     return memory;
+}
+
+struct rail_memory *rail_memory_by(struct list *memories, const struct rail_module *module)
+{
+    struct rail_memory *memory = rail_memory_find(memories, module);
+    return memory ? memory : rail_memory_add(memories, module, 0, SIZE_MAX);
+}
+
+struct rail_memory *rail_memory_at(const struct list *memories, const struct rail_module *module,
+                                   size_t offset)
+{
+    struct rail_memory *memory;
+    list_for_each (memory, memories, struct rail_memory, link) {
+        if (memory->module == module && offset >= memory->offset &&
+            offset - memory->offset < memory->size) {
+            return memory;
+        }
+    }
+    return NULL;
+}
+
+void rail_memory_filled(struct rail_memory *memory, size_t size)
+{
+    memory->left -= least(size, memory->left);
+    if (memory->left == 0) {
+        rail_memory_end(memory);
+    }
 }
 
 void rail_memory_set(struct rail_memory *memory, const struct rail_header *header)
@@ -73,11 +105,21 @@ static struct grant *grant_find(const struct list *grants, const struct rail_mod
 {
     struct grant *grant;
     list_for_each (grant, grants, struct grant, link) {
-        if (grant->module == module) {
+        if (grant->module == module && grant->size == 0) {
             return grant;
         }
     }
     return NULL;
+}
+
+static void grant_end(struct grant *grant)
+{
+    mca_btl_base_module_t *btl = grant->module->btl;
+    if (grant->registration) {
+        (void) btl->btl_deregister_mem(btl, grant->registration);
+    }
+    list_remove(&grant->link);
+    free(grant);
 }
 
 /* NULL: no memory, or no handle. */
@@ -88,6 +130,7 @@ static struct grant *grant_create(struct list *grants, struct rail_module *modul
     mca_btl_base_module_t *btl = module->btl;
     struct grant *grant = calloc(1, sizeof(*grant));
     if (grant && btl->btl_register_mem) {
+        endpoint = module->pins ? MCA_BTL_ENDPOINT_ANY : endpoint;
         grant->registration = btl->btl_register_mem(btl, endpoint, memory, size, access);
         if (!grant->registration) {
             free(grant);
@@ -101,6 +144,15 @@ static struct grant *grant_create(struct list *grants, struct rail_module *modul
     return grant;
 }
 
+/* memory: where the message's first byte is. */
+static void grant_name(const struct grant *grant, const void *memory, struct rail_header *header)
+{
+    header->address = (uintptr_t) memory;
+    header->handle = grant->registration;
+    header->handle_size =
+        grant->registration ? (uint16_t) grant->module->btl->btl_registration_handle_size : 0;
+}
+
 bool rail_grant(struct list *grants, struct rail_module *module,
                 struct mca_btl_base_endpoint_t *endpoint, void *memory, size_t size,
                 uint32_t access, struct rail_header *header)
@@ -109,21 +161,58 @@ bool rail_grant(struct list *grants, struct rail_module *module,
     if (!grant && !(grant = grant_create(grants, module, endpoint, memory, size, access))) {
         return false;
     }
-    header->address = (uintptr_t) memory;
-    header->handle = grant->registration;
-    header->handle_size =
-        grant->registration ? (uint16_t) module->btl->btl_registration_handle_size : 0;
+    grant_name(grant, memory, header);
     return true;
+}
+
+bool rail_grant_piece(struct list *grants, struct rail_module *module, void *memory, size_t offset,
+                      size_t size, struct rail_header *header)
+{
+    struct grant *grant =
+        grant_create(grants, module, MCA_BTL_ENDPOINT_ANY, (char *) memory + offset, size,
+                     MCA_BTL_REG_FLAG_REMOTE_WRITE);
+    if (!grant) {
+        return false;
+    }
+    grant->offset = offset;
+    grant->size = grant->left = size;
+    grant_name(grant, memory, header);
+    return true;
+}
+
+size_t rail_grants_open(const struct list *grants, const struct rail_module *module)
+{
+    const struct grant *grant;
+    size_t open = 0;
+    list_for_each (grant, grants, const struct grant, link) {
+        open += grant->module == module ? grant->size : 0;
+    }
+    return open;
+}
+
+/* How many bytes of a piece are among these. */
+static size_t common(const struct grant *grant, size_t offset, size_t size)
+{
+    const size_t from = offset > grant->offset ? offset : grant->offset;
+    const size_t to = least(offset + size, grant->offset + grant->size);
+    return from < to ? to - from : 0;
+}
+
+void rail_grants_came(struct list *grants, size_t offset, size_t size)
+{
+    struct grant *grant;
+    list_for_each (grant, grants, struct grant, link) {
+        const size_t came = common(grant, offset, size);
+        grant->left -= least(came, grant->left);
+        if (came > 0 && grant->left == 0) {
+            grant_end(grant);
+        }
+    }
 }
 
 void rail_grants_end(struct list *grants)
 {
-    for (struct list *link; (link = list_pop(grants));) {
-        struct grant *grant = container_of(link, struct grant, link);
-        mca_btl_base_module_t *btl = grant->module->btl;
-        if (grant->registration) {
-            (void) btl->btl_deregister_mem(btl, grant->registration);
-        }
-        free(grant);
+    while (!list_empty(grants)) {
+        grant_end(container_of(grants->next, struct grant, link));
     }
 }

@@ -20,7 +20,7 @@ enum rendezvous { RENDEZVOUS_GET, RENDEZVOUS_PUT, RENDEZVOUS_SEND };
 static const char *const rendezvous_names[] = {"get", "put", "send", NULL};
 
 static struct {
-    struct param rendezvous, send_only, answers_size, failover;
+    struct param rendezvous, send_only, registered_size, answers_size, failover;
 } params = {
     .rendezvous = PARAM_ENUM("ptl_rail_rendezvous", "get", rendezvous_names,
                              "How the bytes of a long message move, where a rail has a choice: the "
@@ -28,6 +28,10 @@ static struct {
     .send_only = PARAM_STRING("ptl_rail_send_only", "",
                               "Components of the data plane (usnic,tcp) whose rails move long "
                               "messages in pieces alone, whatever ptl_rail_rendezvous says."),
+    .registered_size = PARAM_SIZE(
+        "ptl_rail_registered_size", "8m", 4096, INT64_C(1) << 40,
+        "Most bytes of a message that are registered at a time on a rail that pins memory; "
+        "a longer message is put in pieces of half of it."),
     .answers_size = PARAM_SIZE("ptl_rail_answers_size", "64m", 0, INT64_C(1) << 40,
                                "Memory for answers to a peer that wait for room on a rail; a peer "
                                "that lets more wait is given up."),
@@ -181,8 +185,7 @@ void rail_given_up_by(const orte_process_name_t *name)
 
 /* What a rail to a process has lost, others that are left carry; without any, the process is lost,
  * also if the rail comes back. */
-static void rail_lost(const struct rail_module *module, const struct mca_ptl_base_peer_t *peer,
-                      bool left)
+static void rail_lost(struct rail_module *module, const struct mca_ptl_base_peer_t *peer, bool left)
 {
     if (left && peer->link_to) {
         rail_memory_lost(module, peer->proc);
@@ -312,6 +315,7 @@ static void choose_rdma(struct rail_module *module)
                    btl->btl_get_alignment <= 1;
     module->puts = rendezvous != RENDEZVOUS_SEND && (btl->btl_flags & MCA_BTL_FLAGS_PUT) &&
                    btl->btl_put_alignment <= 1 && (module->ext->flags & KEEL_BTL_REMOTE_COMPLETION);
+    module->pins = module->ext->flags & KEEL_BTL_PINS;
 }
 
 /* Each fetches, if not by gets. */
@@ -402,6 +406,7 @@ static int open_component(void)
     uint32_t first;
     crypto_random(&first, sizeof(first));
     rail.answers_most = (size_t) param_int(&params.answers_size);
+    rail.registered_most = (size_t) param_int(&params.registered_size);
     rail.failover = param_bool(&params.failover);
     rail.given_up = roster_create(1);
     rail.links = roster_create(sizeof(struct rail_link));

@@ -5,7 +5,8 @@
  * is announced, with its first bytes where the receiver cannot get them. Once it is matched, the
  * receiver moves the rest piece by piece, over any rails: it gets a piece, or pulls it, which the
  * sender puts, or sends in fragments. Parts: module.c (its life, peers), send.c and recv.c (the two
- * ends of a message), memory.h (its memory, rail by rail), say.c (headers without data), wire.h. */
+ * ends of a message), pull.c (what the receiver asks for), memory.h (its memory, rail by rail),
+ * say.c (headers without data), wire.h. */
 #ifndef PTL_RAIL_RAIL_H
 #define PTL_RAIL_RAIL_H
 
@@ -26,6 +27,7 @@ struct rail_module {
     const struct keel_btl_ext *ext; /* btl's */
     unsigned number;                /* among rail.modules */
     bool gets, puts;                /* what it is used for, beside fragments */
+    bool pins;                      /* memory that it registers */
     size_t frag_size;               /* most bytes behind a FRAG header */
     struct roster *roster;          /* of struct mca_ptl_base_peer_t; owned */
     struct list peers;              /* those in it */
@@ -76,6 +78,7 @@ struct rail_recv {
     size_t quiet;         /* bytes behind the first ones that were not pulled */
     size_t pulled;        /* bytes that were, and have not come */
     bool contiguous;      /* the message: its memory can be asked for */
+    struct list turns;    /* of pull.c: what is not pulled yet */
     struct list ops;      /* gets under way */
     struct list grants;   /* of the buffer, for puts (memory.h); owned */
     struct list memories; /* struct rail_memory: where its bytes may be fetched; owned */
@@ -115,6 +118,7 @@ struct rail {
     struct pool frags;        /* of recv.c */
     struct list outboxes;     /* of say.c */
     struct pool rooms;        /* struct rail_room */
+    size_t registered_most;   /* bytes of a message, on a rail that pins memory */
     size_t answers_most;      /* bytes of answers to a peer that may wait for room */
     struct roster *given_up;  /* owned; processes that rails lead to no more */
     bool disabled;            /* by MCA_PTL_ENABLE: nothing is sent */
@@ -139,6 +143,13 @@ static inline struct rail_module *rail_module_over(const mca_btl_base_module_t *
         i++;
     }
     return i < rail.count ? rail.modules[i] : NULL;
+}
+
+/* A message of so many bytes moves piece by piece by the module, that puts them: otherwise too much
+ * memory would be pinned at a time, and all of it before the first byte moves. */
+static inline bool rail_in_pieces(const struct rail_module *module, uint64_t size)
+{
+    return module->pins && module->puts && size > rail.registered_most;
 }
 
 /* Something of what this peer sent or waits for is lost, or not understood, so that nothing behind
@@ -212,6 +223,19 @@ void rail_announce_again(struct rail_header *header, struct rail_module *module,
 void rail_wanted(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                  const struct rail_header *header);
 
+/* --- pull.c --- */
+
+/* Asks the sender for bytes, which it puts by this rail if it can, and else sends in fragments.
+ * They may come meanwhile. */
+void rail_pull(struct rail_recv *recv, struct rail_module *module,
+               struct mca_btl_base_endpoint_t *endpoint, size_t offset, size_t size);
+/* Some bytes have come: for more there is room now. The receive may end. */
+void rail_pull_more(struct rail_recv *recv);
+/* The module is lost, and what it did not pull yet fails. The receive may end. */
+void rail_pulls_lost(struct rail_recv *recv, struct rail_module *module);
+/* With the receive. */
+void rail_pulls_end(struct rail_recv *recv);
+
 /* --- recv.c --- */
 
 void rail_recv_open(void);
@@ -222,7 +246,7 @@ bool rail_take(struct rail_module *module, struct mca_btl_base_endpoint_t *endpo
                const uint8_t *data, size_t size) KEEL_MUST_CHECK;
 /* A process that is reached by others is reached by this module no more: what it said about memory
  * there is void. */
-void rail_memory_lost(const struct rail_module *module, const opal_proc_t *proc);
+void rail_memory_lost(struct rail_module *module, const opal_proc_t *proc);
 /* Of the channel. */
 void rail_arrived(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
                   mca_btl_base_descriptor_t *descriptor, void *cbdata);

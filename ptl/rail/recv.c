@@ -88,6 +88,7 @@ static struct rail_recv *recv_create(struct rail_module *module, const struct ra
     recv->total = header->bytes;
     recv->quiet = header->bytes - frag->super.frag_base.frag_size;
     recv->contiguous = header->flags & RAIL_FLAG_CONTIGUOUS;
+    list_init(&recv->turns);
     list_init(&recv->ops);
     list_init(&recv->memories);
     list_init(&recv->grants);
@@ -105,6 +106,7 @@ void rail_ptl_recv_end(struct keel_ptl_module_t *ptl, mca_ptl_base_recv_request_
     rail_ops_leave(&recv->ops);
     ids_remove(&rail.recvs, recv->id);
     list_remove(&recv->link);
+    rail_pulls_end(recv);
     rail_grants_end(&recv->grants);
     rail_memories_end(&recv->memories);
     if (recv->quiet > 0 || status != OPAL_SUCCESS) {
@@ -129,35 +131,6 @@ static struct rail_recv *recv_of(const struct rail_header *header, const struct 
 
 /* --- first fragments --- */
 
-/* Opens the buffer to the sender's puts, and names it. */
-static void open_to_puts(struct rail_recv *recv, struct rail_module *module,
-                         struct mca_btl_base_endpoint_t *endpoint, struct rail_header *header)
-{
-    const opal_convertor_t *to = &recv->request->req_convertor;
-    void *memory = module->puts ? rail_memory_of(to) : NULL;
-    if (memory &&
-        rail_grant(&recv->grants, module, endpoint, memory, opal_convertor_get_packed_size(to),
-                   MCA_BTL_REG_FLAG_REMOTE_WRITE, header)) {
-        header->flags |= RAIL_FLAG_PUT;
-    }
-}
-
-/* Asks the sender for bytes, which it puts by this rail if it can, and else sends in fragments.
- * They may come meanwhile. */
-static void pull(struct rail_recv *recv, struct rail_module *module,
-                 struct mca_btl_base_endpoint_t *endpoint, size_t offset, size_t size)
-{
-    struct rail_header header = {.type = RAIL_PULL,
-                                 .id = recv->send_id,
-                                 .own_id = recv->id,
-                                 .bytes = size,
-                                 .offset = offset};
-    open_to_puts(recv, module, endpoint, &header);
-    recv->pulled += size;
-    recv->quiet -= size;
-    rail_say_to(recv->proc, module, endpoint, &header);
-}
-
 /* By the peer's rail: the sender is asked for it, where that was not done. NULL: it cannot be had.
  */
 static struct rail_memory *memory_by(struct rail_recv *recv, const struct mca_ptl_base_peer_t *peer)
@@ -167,7 +140,8 @@ static struct rail_memory *memory_by(struct rail_recv *recv, const struct mca_pt
         return NULL;
     }
     struct rail_memory *memory = rail_memory_find(&recv->memories, module);
-    if (!memory && (memory = rail_memory_by(&recv->memories, module))) {
+    if (!memory && !rail_in_pieces(module, recv->total) &&
+        (memory = rail_memory_by(&recv->memories, module))) {
         rail_say_to(recv->proc, peer->module, peer->endpoint,
                     &(struct rail_header){.type = RAIL_WANT,
                                           .id = recv->send_id,
@@ -393,13 +367,19 @@ static void rest_arrived(struct rail_module *module, struct rail_recv *recv,
     mca_ptl_base_module_t *ptl = &module->super.super;
     mca_ptl_base_recv_request_t *request = recv->request;
     size_t room = opal_convertor_get_packed_size(&request->req_convertor), fitted = 0;
+    const uint64_t id = recv->id;
+    const bool waits = !list_empty(&recv->turns);
     if (header->type == RAIL_FRAG) {
         fitted = land(request, header->offset, bytes, header->bytes);
     } else if (header->offset < room) {
         fitted = least(header->bytes, room - header->offset);
     }
     recv->pulled -= header->bytes;
+    rail_grants_came(&recv->grants, header->offset, header->bytes);
     ptl->ptl_recv_progress(ptl, request, header->bytes, fitted);
+    if (waits && ids_find(&rail.recvs, id) == recv) {
+        rail_pull_more(recv);
+    }
 }
 
 /* A get failed although its rail works: its bytes are pulled, and so is what is left. */
@@ -407,7 +387,7 @@ static void get_no_more(struct rail_recv *recv, struct rail_module *module,
                         struct mca_btl_base_endpoint_t *endpoint, size_t offset, size_t size)
 {
     rail_memory_find(&recv->memories, module)->state = RAIL_MEMORY_NONE;
-    pull(recv, module, endpoint, offset, size);
+    rail_pull(recv, module, endpoint, offset, size);
 }
 
 static void got(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, void *local,
@@ -506,7 +486,7 @@ int rail_ptl_get(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
         return status;
     }
     request->req_offset += size;
-    pull(recv, peer->module, peer->endpoint, offset, size);
+    rail_pull(recv, peer->module, peer->endpoint, offset, size);
     return OPAL_SUCCESS;
 }
 
@@ -557,19 +537,29 @@ static void memory_told(const struct rail_module *module,
     issue_waiting(recv, memory);
 }
 
-void rail_memory_lost(const struct rail_module *module, const opal_proc_t *proc)
+/* Of one receive, which may end. */
+static void lost_to(struct rail_recv *recv, struct rail_module *module)
+{
+    struct rail_memory *memory = rail_memory_find(&recv->memories, module);
+    const uint64_t id = recv->id;
+    if (memory && memory->state == RAIL_MEMORY_ASKED) {
+        memory->state = RAIL_MEMORY_NONE;
+        issue_waiting(recv, memory);
+        if (ids_find(&rail.recvs, id) == recv) {
+            rail_memory_end(memory); /* when the rail is back, it is asked for again */
+        }
+    }
+    if (ids_find(&rail.recvs, id) == recv) {
+        rail_pulls_lost(recv, module);
+    }
+}
+
+void rail_memory_lost(struct rail_module *module, const opal_proc_t *proc)
 {
     struct rail_recv *recv;
-    struct rail_memory *memory;
     list_for_each (recv, &rail.all_recvs, struct rail_recv, link) {
-        if (recv->proc == proc && (memory = rail_memory_find(&recv->memories, module)) &&
-            memory->state == RAIL_MEMORY_ASKED) {
-            const uint64_t id = recv->id;
-            memory->state = RAIL_MEMORY_NONE;
-            issue_waiting(recv, memory);
-            if (ids_find(&rail.recvs, id) == recv) {
-                rail_memory_end(memory); /* when the rail is back, it is asked for again */
-            }
+        if (recv->proc == proc) {
+            lost_to(recv, module);
         }
     }
 }

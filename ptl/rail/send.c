@@ -171,7 +171,8 @@ static bool offer(struct rail_send *send, struct rail_module *module,
 {
     const mca_ptl_base_send_request_t *request = send->request;
     const size_t size = request->req_header.hdr_msg_length;
-    void *memory = module->gets ? rail_memory_of(&request->req_convertor) : NULL;
+    const bool gets = module->gets && !rail_in_pieces(module, size);
+    void *memory = gets ? rail_memory_of(&request->req_convertor) : NULL;
     if (!memory || !rail_grant(&send->grants, module, endpoint, memory, size,
                                MCA_BTL_REG_FLAG_REMOTE_READ, header)) {
         return false;
@@ -302,6 +303,19 @@ static void matched(struct rail_send *send, mca_ptl_base_module_t *ptl)
     ptl->ptl_send_progress(ptl, send->request, send->first);
 }
 
+/* Of a PULL that says where the bytes may be put. */
+static void learn_memory(struct rail_send *send, const struct rail_module *module,
+                         const struct rail_header *header)
+{
+    struct rail_memory *memory =
+        header->flags & RAIL_FLAG_PIECE
+            ? rail_memory_add(&send->memories, module, header->offset, header->bytes)
+            : rail_memory_by(&send->memories, module);
+    if (memory && memory->state != RAIL_MEMORY_NONE) {
+        rail_memory_set(memory, header);
+    }
+}
+
 bool rail_pulled(struct rail_module *module, struct mca_btl_base_endpoint_t *endpoint,
                  const struct rail_header *header)
 {
@@ -311,16 +325,14 @@ bool rail_pulled(struct rail_module *module, struct mca_btl_base_endpoint_t *end
     }
     const uint64_t total = send->request->req_header.hdr_msg_length, size = header->bytes;
     struct keel_ptl_module_t *ptl = &module->super;
-    struct rail_memory *memory;
     if (size == 0 || size > send->quiet || header->offset < send->first ||
         header->offset > total - size) {
         return false;
     }
     send->quiet -= size;
     send->request->req_peer_match.lval = header->own_id;
-    if (header->flags & RAIL_FLAG_PUT && module->puts &&
-        (memory = rail_memory_by(&send->memories, module)) && memory->state != RAIL_MEMORY_NONE) {
-        rail_memory_set(memory, header);
+    if (header->flags & RAIL_FLAG_PUT && module->puts) {
+        learn_memory(send, module, header);
     }
     if (!send->matched) {
         matched(send, &ptl->super);
@@ -339,8 +351,9 @@ static void put_failed(struct rail_send *send, struct rail_module *module, size_
         ptl->ptl_send_failed(ptl, send_end(send), status);
         return;
     }
-    if (status != OPAL_ERR_UNREACH) {
-        rail_memory_find(&send->memories, module)->state = RAIL_MEMORY_NONE;
+    struct rail_memory *memory = rail_memory_at(&send->memories, module, offset);
+    if (memory && status != OPAL_ERR_UNREACH) {
+        memory->state = RAIL_MEMORY_NONE;
     }
     ptl->ptl_put_wanted(ptl, send->request, offset, size, status);
 }
@@ -352,6 +365,10 @@ static void put_succeeded(struct rail_send *send, struct rail_module *module,
     mca_ptl_base_send_request_t *request = send->request;
     const struct rail_header landed = {
         .type = RAIL_LANDED, .id = request->req_peer_match.lval, .offset = offset, .bytes = size};
+    struct rail_memory *memory = rail_memory_at(&send->memories, module, offset);
+    if (memory) { /* else its receiver named it for fewer bytes than it pulled */
+        rail_memory_filled(memory, size);
+    }
     send->left -= size;
     end_if_moved(send);
     ptl->ptl_send_progress(ptl, request, size);
@@ -413,7 +430,7 @@ static int put(struct mca_ptl_base_peer_t *peer, struct rail_send *send, struct 
 {
     mca_btl_base_module_t *btl = peer->module->btl;
     mca_ptl_base_send_request_t *request = send->request;
-    size = least(size, btl->btl_put_limit);
+    size = least(size, least(btl->btl_put_limit, memory->size - (offset - memory->offset)));
     char *from = (char *) rail_memory_of(&request->req_convertor) + offset;
     struct rail_op *op = rail_op_create(send, &send->ops, peer, from, offset, size);
     if (!op) {
@@ -449,7 +466,7 @@ int rail_ptl_put(mca_ptl_base_module_t *ptl, struct mca_ptl_base_peer_t *peer,
     if (!send || size == 0 || offset > whole || size > whole - offset) {
         return OPAL_ERR_BAD_PARAM;
     }
-    struct rail_memory *memory = rail_memory_find(&send->memories, peer->module);
+    struct rail_memory *memory = rail_memory_at(&send->memories, peer->module, offset);
     if (!memory || memory->state != RAIL_MEMORY_THERE || !rail_memory_of(&request->req_convertor)) {
         return send_frag(peer, send, offset, size);
     }

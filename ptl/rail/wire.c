@@ -70,7 +70,7 @@ static const struct {
 } flags_of[] = {
     [RAIL_RNDV] = {RAIL_FLAG_ACK | RAIL_FLAG_FETCH | RAIL_FLAG_CONTIGUOUS, RAIL_FLAG_ACK},
     [RAIL_MEMORY] = {RAIL_FLAG_FETCH, 0},
-    [RAIL_PULL] = {RAIL_FLAG_PUT, 0},
+    [RAIL_PULL] = {RAIL_FLAG_PUT | RAIL_FLAG_PIECE, 0},
 };
 
 static bool is_known(uint8_t type, uint8_t flags)

@@ -51,7 +51,7 @@ enum rail_type {
 };
 
 /* Of all headers, 0 to 15; another one is understood by nobody. */
-enum { RAIL_VERSION = 2 };
+enum { RAIL_VERSION = 3 };
 
 enum {
     RAIL_FLAG_ACK = MCA_PTL_FLAGS_ACK, /* RNDV: always */
@@ -59,6 +59,7 @@ enum {
     RAIL_FLAG_PUT = 4,         /* PULL: the bytes may be put there */
     RAIL_FLAG_PART = 8,        /* NUMBERED: a piece */
     RAIL_FLAG_CONTIGUOUS = 16, /* RNDV: of memory that may be asked for by WANT */
+    RAIL_FLAG_PIECE = 32,      /* PULL: no others may be put there */
 };
 
 enum {

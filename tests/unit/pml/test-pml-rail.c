@@ -337,7 +337,7 @@ static void note_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t
 /* Rank 0 sends a header of the next version. */
 static int run_versions(struct minihost *minihost, void *unused)
 {
-    uint8_t header[16] = {0x31, 0, 0xff, 0xff}, byte;
+    uint8_t header[16] = {0x41, 0, 0xff, 0xff}, byte;
     opal_convertor_t data;
     size_t count;
     (void) unused;
@@ -358,7 +358,7 @@ static int run_versions(struct minihost *minihost, void *unused)
         minihost_check(host);
         (void) poll_all();
     }
-    check(host->rank == 0 || (strstr(told, "version 3") && strstr(told, "version 2")),
+    check(host->rank == 0 || (strstr(told, "version 4") && strstr(told, "version 3")),
           "both versions are named");
     minihost_barrier(host, poll_all);
     close_rank();

@@ -11,7 +11,7 @@ enum { SCHEDULES = 2000 };
 #else
 enum { SCHEDULES = 10000 };
 #endif
-enum { FATES = 9 };     /* cases that share the schedules */
+enum { FATES = 11 };   /* cases that share the schedules */
 enum { FEW = 5000 };    /* schedules in which a sabotage shows */
 enum { LIMIT_S = 600 }; /* of a count that was given */
 
@@ -66,6 +66,9 @@ UNIT_CASE(several_rails, schedules(&(struct sim_options){.fate = SIM_CALM}))
 UNIT_CASE(several_rails_with_little_under_way, schedules(&(struct sim_options){.narrow = true}))
 UNIT_CASE(rails_that_die_and_return, schedules(&(struct sim_options){.fate = SIM_FAILOVER}))
 UNIT_CASE(frames_in_parts, schedules(&(struct sim_options){.fate = SIM_FAILOVER, .parts = true}))
+UNIT_CASE(rails_that_pin_memory, schedules(&(struct sim_options){.pins = true}))
+UNIT_CASE(rails_that_pin_memory_and_die,
+          schedules(&(struct sim_options){.fate = SIM_FAILOVER, .pins = true}))
 UNIT_CASE(rails_that_do_not_connect, schedules(&(struct sim_options){.handshakes = true}))
 UNIT_CASE(rails_that_connect_or_not_and_die,
           schedules(&(struct sim_options){.fate = SIM_LAST, .handshakes = true}))

@@ -30,7 +30,7 @@ static void expect(const struct rail_header *header, const uint8_t *golden, size
 START_TEST(messages_have_golden_bytes)
 {
     static const uint8_t golden[] = {
-        0x21, 0, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0xc1, 0x52, 0x51, 0, 0,
+        0x31, 0, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0xc1, 0x52, 0x51, 0, 0,
     };
     const struct rail_header match = {.type = RAIL_MATCH,
                                       .match = {.hdr_contextid = 0x2122,
@@ -50,7 +50,7 @@ END_TEST
 START_TEST(announcements_have_golden_bytes)
 {
     static const uint8_t golden[] = {
-        0x22, 0x03, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0x41, 0x52, 0x51,
+        0x32, 0x03, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0x41, 0x52, 0x51,
         0,    0,    0x68, 0x67, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61, 0x78, 0x77, 0x76, 0x75,
         0x74, 0x73, 0x72, 0x71, 0x88, 0x87, 0x86, 0x85, 0x84, 0x83, 0x82, 0x81, 0x05, 0,
         0,    0,    0,    0,    0,    0,    0xd1, 0xd2, 0xd3, 0xd4, 0xd5,
@@ -77,7 +77,7 @@ END_TEST
 START_TEST(memory_has_golden_bytes)
 {
     uint8_t golden[] = {
-        0x28, 0x02, 0,    0,    0,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24, 0x23,
+        0x38, 0x02, 0,    0,    0,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24, 0x23,
         0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x48, 0x47, 0x46, 0x45,
         0x44, 0x43, 0x42, 0x41, 0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51, 0x05, 0,
         0,    0,    0,    0,    0,    0,    0xd1, 0xd2, 0xd3, 0xd4, 0xd5,
@@ -97,14 +97,14 @@ END_TEST
 START_TEST(pulls_have_golden_bytes)
 {
     uint8_t golden[] = {
-        0x29, 0x04, 0,    0,    0,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24,
+        0x39, 0x24, 0,    0,    0,    0,    0,    0,    0x28, 0x27, 0x26, 0x25, 0x24,
         0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x48, 0x47,
         0x46, 0x45, 0x44, 0x43, 0x42, 0x41, 0x68, 0x67, 0x66, 0x65, 0x64, 0x63, 0x62,
         0x61, 0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51, 0x05, 0,    0,    0,
         0,    0,    0,    0,    0xd1, 0xd2, 0xd3, 0xd4, 0xd5,
     };
     struct rail_header pull = {.type = RAIL_PULL,
-                               .flags = RAIL_FLAG_PUT,
+                               .flags = RAIL_FLAG_PUT | RAIL_FLAG_PIECE,
                                .id = 0x2122232425262728,
                                .bytes = 0x3132333435363738,
                                .own_id = 0x4142434445464748,
@@ -134,7 +134,7 @@ START_TEST(headers_without_memory_have_golden_bytes)
                                            .bytes = 0x3132333435363738,
                                            .own_id = is_piece ? 0 : 0x4142434445464748,
                                            .offset = is_piece ? 0x4142434445464748 : 0};
-        golden[0] = (uint8_t) (0x20 | types[i]);
+        golden[0] = (uint8_t) (0x30 | types[i]);
         expect(&header, golden, i < 4 ? RAIL_LONG_BYTES : RAIL_MATCH_BYTES);
     }
 }
@@ -161,10 +161,10 @@ START_TEST(nonsense_is_refused)
     ck_assert_int_eq(rail_decode(&header, bytes, size, &taken), OPAL_ERR_BAD_PARAM);
     header = (struct rail_header){.type = RAIL_MATCH, .match.hdr_tag = -1};
     size = rail_encode(bytes, &header);
-    refuses(bytes, size, 0, 0x20);
-    refuses(bytes, size, 0, 0x20 | (RAIL_PULL + 1));
-    refuses(bytes, size, 0, 0x10 | RAIL_MATCH); /* of other versions */
-    refuses(bytes, size, 0, 0x30 | RAIL_MATCH);
+    refuses(bytes, size, 0, 0x30);
+    refuses(bytes, size, 0, 0x30 | (RAIL_PULL + 1));
+    refuses(bytes, size, 0, 0x20 | RAIL_MATCH); /* of other versions */
+    refuses(bytes, size, 0, 0x40 | RAIL_MATCH);
     refuses(bytes, size, 1, RAIL_FLAG_ACK);
     refuses(bytes, size, 7, 0x80); /* no rank */
     refuses(bytes, size, 14, 1);
@@ -211,7 +211,7 @@ static bool is_numbered(const void *bytes, size_t size, struct rail_part *part)
 
 START_TEST(numbers_have_golden_bytes)
 {
-    static const uint8_t golden[] = {0x2a, 0,    0,    0,    0x24, 0x23, 0x22, 0x21,
+    static const uint8_t golden[] = {0x3a, 0,    0,    0,    0x24, 0x23, 0x22, 0x21,
                                      0x34, 0x33, 0x32, 0x31, 0x11, 0x22, 0x33};
     uint8_t bytes[RAIL_NUMBER_BYTES];
     struct rail_part part;
@@ -233,8 +233,8 @@ END_TEST
 
 START_TEST(words_about_frames_have_golden_bytes)
 {
-    static const uint8_t came[] = {0x2b, 0, 0, 0, 0, 0, 0, 0, 0x34, 0x33, 0x32, 0x31, 0};
-    static const uint8_t lost[] = {0x2c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t came[] = {0x3b, 0, 0, 0, 0, 0, 0, 0, 0x34, 0x33, 0x32, 0x31, 0};
+    static const uint8_t lost[] = {0x3c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     uint8_t bytes[RAIL_NUMBER_BYTES];
     struct rail_part part;
     rail_encode_came(bytes, 0x31323334);
@@ -252,7 +252,7 @@ END_TEST
 
 START_TEST(parts_have_golden_bytes)
 {
-    static const uint8_t golden[] = {0x2a, 0x08, 0, 0, 0x24, 0x23, 0x22, 0x21, 0x34, 0x33, 0x32,
+    static const uint8_t golden[] = {0x3a, 0x08, 0, 0, 0x24, 0x23, 0x22, 0x21, 0x34, 0x33, 0x32,
                                      0x31, 0x02, 0, 0, 0,    0x05, 0,    0,    0,    0xaa, 0xbb};
     uint8_t numbered[RAIL_NUMBER_BYTES], bytes[sizeof(golden)];
     struct rail_part part;
@@ -279,7 +279,7 @@ START_TEST(numbers_that_make_no_sense_are_refused)
     static const struct {
         size_t at;
         uint8_t value;
-    } wrong[] = {{0, 0x1a}, {0, 0x29}, {0, 0x2d}, {1, 1}, {1, 0x09}, {2, 1}, {3, 1}};
+    } wrong[] = {{0, 0x2a}, {0, 0x39}, {0, 0x3d}, {1, 1}, {1, 0x09}, {2, 1}, {3, 1}};
     uint8_t bytes[RAIL_NUMBER_BYTES];
     struct rail_part part;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {

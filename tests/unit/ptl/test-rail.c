@@ -3,6 +3,7 @@
 #include <tests/lib/unit.h>
 
 #include <base/settings/param.h>
+#include <keel/btl_ext.h>
 #include <keel/host.h>
 #include <ptl/base.h>
 #include <ptl/components.h>
@@ -279,6 +280,61 @@ static const struct ptl_upcalls upcalls = {
     .peer_ready = peer_ready,
 };
 
+/* --- memory that is pinned --- */
+
+/* What the module registers for all endpoints, of a message from the other rank. */
+static struct {
+    bool counts;
+    mca_btl_base_module_t own; /* its functions */
+    struct {
+        mca_btl_base_registration_handle_t *handle;
+        size_t size;
+    } open[64];
+    size_t count, now, most; /* registrations so far; bytes */
+    size_t came;             /* bytes of the message, at the last registration */
+} pinned;
+
+static mca_btl_base_registration_handle_t *count_register(mca_btl_base_module_t *module,
+                                                          struct mca_btl_base_endpoint_t *endpoint,
+                                                          void *base, size_t size, uint32_t flags)
+{
+    mca_btl_base_registration_handle_t *handle =
+        pinned.own.btl_register_mem(module, endpoint, base, size, flags);
+    must(handle && endpoint == MCA_BTL_ENDPOINT_ANY, "register_mem");
+    must(pinned.count < sizeof(pinned.open) / sizeof(*pinned.open), "too many registrations");
+    pinned.open[pinned.count].handle = handle;
+    pinned.open[pinned.count++].size = size;
+    pinned.now += size;
+    pinned.most = pinned.now > pinned.most ? pinned.now : pinned.most;
+    pinned.came = pml.ins[other()][0].received;
+    return handle;
+}
+
+static int count_deregister(mca_btl_base_module_t *module,
+                            mca_btl_base_registration_handle_t *handle)
+{
+    size_t i = 0;
+    while (pinned.open[i].handle != handle) {
+        must(++i < pinned.count, "what is not registered is deregistered");
+    }
+    pinned.now -= pinned.open[i].size;
+    pinned.open[i].handle = NULL;
+    return pinned.own.btl_deregister_mem(module, handle);
+}
+
+/* The module to the other rank says that it pins, and counts. */
+static void pin(void)
+{
+    size_t count;
+    const struct keel_rail *rails = keel_host_rails(&pml.host->procs[other()], &count);
+    mca_btl_base_module_t *module = rails[0].btl;
+    struct keel_btl_ext *ext = (struct keel_btl_ext *) (uintptr_t) keel_btl_ext(module);
+    pinned.own = *module;
+    module->btl_register_mem = count_register;
+    module->btl_deregister_mem = count_deregister;
+    ext->flags |= KEEL_BTL_PINS;
+}
+
 /* --- running it --- */
 
 static const char *btl, *rendezvous;
@@ -305,6 +361,9 @@ static void open_rank(struct minihost *host)
     }
     minihost_barrier(host, NULL);
     must(keel_host_add_procs(procs, RANKS, reason, sizeof(reason)) == OPAL_SUCCESS, reason);
+    if (pinned.counts) {
+        pin();
+    }
     must(ptl_open(&pml.set, components, &upcalls, false, false) == ORTE_SUCCESS, "ptl_open");
     must(ptl_add_procs(pml.set, RANKS, same, pml.paths) == ORTE_SUCCESS, "add_procs");
     minihost_barrier(host, poll_all);
@@ -434,6 +493,19 @@ static int run_rank(struct minihost *host, void *unused)
     return 0;
 }
 
+/* Never more than is allowed is registered, and bytes move before the last of it is. */
+static int run_pinned(struct minihost *host, void *registered_most)
+{
+    const size_t most = *(const size_t *) registered_most, size = plans[0].size;
+    int status = run_rank(host, NULL);
+    must(pinned.now == 0, "a registration is left");
+    must(pinned.most <= most, "too much is registered at a time");
+    must(pinned.count >= size / (most / 2), "the message is registered at once");
+    must(pinned.came > 0 && pinned.came >= size - 2 * most,
+         "nothing moves before all is registered");
+    return status;
+}
+
 /* --- a peer that ends --- */
 
 /* Messages that nobody matches, before rank 1 ends: short, to be acknowledged, to be fetched. */
@@ -511,14 +583,20 @@ static int run_ending(struct minihost *host, void *unused)
 
 /* --- the cases --- */
 
-static void run(const char *btls, const char *how, int (*rank)(struct minihost *, void *))
+static void run_with(const char *btls, const char *how, int (*rank)(struct minihost *, void *),
+                     void *arg)
 {
     char reason[512];
     struct minihost_options options = {.size = RANKS, .timeout_ms = 25000};
     btl = btls;
     rendezvous = how;
-    bool good = minihost_run(&options, rank, NULL, reason, sizeof(reason));
+    bool good = minihost_run(&options, rank, arg, reason, sizeof(reason));
     ck_assert_msg(good, "%s, %s: %s", btls, how, reason);
+}
+
+static void run(const char *btls, const char *how, int (*rank)(struct minihost *, void *))
+{
+    run_with(btls, how, rank, NULL);
 }
 
 static void run_sizes(const char *btls, const char *how)
@@ -538,6 +616,15 @@ UNIT_CASE(test_sm_send, run_sizes("self,sm", "send"))
 UNIT_CASE(test_tcp_get, run_sizes("self,tcp", "get"))
 UNIT_CASE(test_tcp_put, run_sizes("self,tcp", "put"))
 UNIT_CASE(test_tcp_send, run_sizes("self,tcp", "send"))
+
+START_TEST(test_memory_is_pinned_in_pieces)
+{
+    size_t most = 8 << 20;
+    plans[plan_count++] = (struct plan){.size = 8 * most, .room = 8 * most};
+    pinned.counts = true;
+    run_with("self,tcp", "get", run_pinned, &most);
+}
+END_TEST
 
 START_TEST(test_sm_peer_ends)
 {

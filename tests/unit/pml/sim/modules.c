@@ -280,7 +280,8 @@ struct sim_module *sim_module_create(int rank, int number)
     module->rank = rank;
     module->rail = number;
     module->super = sim.kinds[number].model;
-    module->ext = (struct keel_btl_ext){.flags = KEEL_BTL_REMOTE_COMPLETION,
+    const uint32_t pins = sim.options.pins ? KEEL_BTL_PINS : 0;
+    module->ext = (struct keel_btl_ext){.flags = KEEL_BTL_REMOTE_COMPLETION | pins,
                                         .pending_add = pending_add,
                                         .pending_remove = pending_remove,
                                         .channel_register = channel_register,

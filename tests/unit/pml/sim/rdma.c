@@ -64,6 +64,9 @@ static key *register_mem(mca_btl_base_module_t *btl, endpoint *end, void *base, 
     if (chance(3)) {
         return NULL;
     }
+    if (sim.options.pins && (btl->btl_flags & MCA_BTL_FLAGS_PUT) && size > SIM_PINNED) {
+        sim_violated("rank %d: %zu bytes are registered at once", module->rank, size);
+    }
     struct registration *made = malloc(sizeof(*made));
     made->over = false;
     made->second = (flags & MCA_BTL_REG_FLAG_REMOTE_WRITE) && is_open_elsewhere(module, base);

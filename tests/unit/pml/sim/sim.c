@@ -1,3 +1,4 @@
+#include <base/settings/param.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -119,6 +120,9 @@ static void begin(uint64_t seed, const struct sim_options *options, struct sim_r
     }
     for (int i = 0; options->puts && i < sim.rails; i++) {
         sim.kinds[i].model.btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT;
+    }
+    if (options->pins && param_override("ptl_rail_registered_size", "8k") != ORTE_SUCCESS) {
+        abort();
     }
     sim_faults_plan();
     sim_processes_open();

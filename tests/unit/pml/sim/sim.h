@@ -38,12 +38,15 @@ enum sim_sabotage {
     SIM_KEEPS_RAIL,       /* what was for a rail that is lost goes by no other one */
 };
 
+enum { SIM_PINNED = 8 << 10 };
+
 struct sim_options {
     int rails;          /* between two processes at most; 0: one to four */
     enum sim_fate fate; /* with one rail CALM stands for FAILOVER */
     bool parts;         /* two processes, whose first rail is too small for the others' frames */
     bool handshakes;    /* rails connect when they are used, soon, after a while, or never */
     bool narrow;        /* few bytes may be under way to a process over several rails */
+    bool pins;          /* rails pin memory: of a message only SIM_PINNED bytes at a time */
     bool puts;          /* all rails put, none gets, and one end may be late to notice deaths */
     enum sim_sabotage sabotage;
 };
