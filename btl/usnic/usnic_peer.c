@@ -264,10 +264,11 @@ static void peer_leave(struct btl_peer *life)
     rdma_am_cancel(peer->usnic->am, &peer->am, OPAL_ERR_UNREACH);
 }
 
-/* There is none, or it has ended. */
+/* There is none, or it has ended. One that is half open ends as any: the other side may count on
+ * it. */
 static bool has_no_session(const usnic_endpoint *peer)
 {
-    return !peer->flows || !peer->hello.session.proven || peer->hello.bye_answered;
+    return !peer->flows || peer->hello.bye_answered;
 }
 
 static bool peer_say_bye(struct btl_peer *life)
@@ -282,8 +283,11 @@ static bool peer_say_bye(struct btl_peer *life)
 
 static bool peer_is_answered(struct btl_peer *life)
 {
-    const usnic_endpoint *peer = usnic_endpoint_of(life);
+    usnic_endpoint *peer = usnic_endpoint_of(life);
 
+    if (!has_no_session(peer) && peer->end.said) {
+        end_go_on(peer);
+    }
     return has_no_session(peer) || !peer->end.said;
 }
 

@@ -1,10 +1,12 @@
 /* How traffic begins and ends: add_procs, del_procs, strangers. */
+#include <base/data/clock.h>
 #include <btl/plane/bml.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tests/conformance/btl.h>
 
 #define TAG 90
+#define HALF_OPEN_US 1000000 /* half of what the modules give a peer that does not answer */
 
 struct counts {
     atomic_ulong received;
@@ -279,11 +281,21 @@ static void await_words(struct test *test, struct words *words, int round)
     }
 }
 
+static void delete_all(struct test *test)
+{
+    opal_proc_t *procs[16];
+
+    for (int i = 0; i < test->size; i++) {
+        procs[i] = &test->host->procs[i];
+    }
+    must(test, test->btl->btl_del_procs(test->btl, (size_t) test->size, procs, test->endpoints) ==
+                   OPAL_SUCCESS);
+}
+
 /* All processes end all their endpoints at the same time, with much on its way. */
 static void all_end_at_once(struct test *test)
 {
     struct words words = {0};
-    opal_proc_t *procs[16];
     test->state = &words;
     on_tag(test, TAG, word_came);
     for (int round = 0; round < 3; round++) {
@@ -294,18 +306,56 @@ static void all_end_at_once(struct test *test)
         meet(test);
         say_to_all(test, &words, last_words(test, test->rank, round));
         await_words(test, &words, round);
-        for (int i = 0; i < test->size; i++) {
-            procs[i] = &test->host->procs[i];
-        }
         stop(test);
-        must(test, test->btl->btl_del_procs(test->btl, (size_t) test->size, procs,
-                                            test->endpoints) == OPAL_SUCCESS);
+        delete_all(test);
         must(test, words.done == words.sent);
         must(test, words.received == words.awaited || !waits_for_peers(test));
         words.received = words.awaited;
         meet(test);
         add_all(test);
     }
+}
+
+/* Wants a link to each. What is sent may be refused as long as there is none. */
+static void greet_odd_ones(struct test *test)
+{
+    for (int i = 1; i < test->size; i += 2) {
+        mca_btl_base_descriptor_t *descriptor =
+            alloc_wait(test, i, 1, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
+        memset(descriptor->des_segments[0].seg_addr.pval, 5, 1);
+        if (is_shortage(test->btl->btl_send(test->btl, test->endpoints[i], descriptor, TAG))) {
+            test->btl->btl_free(test->btl, descriptor);
+        }
+    }
+    pump_idle(test);
+}
+
+/* The even processes say hello to the odd ones, which answer, and end before they know that their
+ * answers have come: nobody waits for somebody who has gone. */
+static void ends_that_are_half_open(struct test *test)
+{
+    struct words words = {0};
+    test->state = &words;
+    on_tag(test, TAG, word_came);
+    halt(test);
+    if (test->rank % 2 == 0) {
+        greet_odd_ones(test);
+    }
+    stop(test);
+    if (test->rank % 2 != 0) {
+        pump_idle(test);
+        delete_all(test);
+    }
+    stop(test);
+    pump_idle(test);
+    uint64_t began_us = clock_us();
+    if (test->rank % 2 == 0) {
+        delete_all(test);
+    }
+    must(test, clock_us() - began_us < HALF_OPEN_US);
+    resume(test);
+    meet(test);
+    add_all(test);
 }
 
 /* Descriptors that nobody freed, regions that nobody closed: close frees them. */
@@ -438,6 +488,11 @@ const struct test_case end_cases[] = {
     {.name = "del_procs, large in flight", .run = del_procs_with_large, .min_size = 1},
     {.name = "del_procs, put and get in flight", .run = del_procs_with_rdma, .min_size = 1},
     {.name = "all end at once", .run = all_end_at_once, .others = true, .min_size = 1},
+    {.name = "ends that are half open",
+     .run = ends_that_are_half_open,
+     .others = true,
+     .min_size = 1,
+     .undisturbed = true},
     {.name = "close", .run = close_cleans_up, .min_size = 1},
     {.name = "peers come back", .run = procs_come_back, .min_size = 1},
     {.name = "endpoints are counted",

@@ -3,7 +3,9 @@
 #include <btl/usnic/engine/end.h>
 #include <btl/usnic/engine/engine.h>
 
-enum { LINGER = 5 }; /* timeouts of a BYE that answers one: after them nobody is there any more */
+/* Timeouts in a row of a BYE after which nobody is there any more: of one that answers another, and
+ * of one in a session that is half open. */
+enum { LINGER = 5, HALF_OPEN = 3 };
 
 /* Both were said. Mine is for the other side's sake alone: it may be gone, and its last word lost.
  */
@@ -13,13 +15,22 @@ static bool is_over(const struct usnic_end *end, const struct usnic_flow *flow, 
            now_us >= end->give_up_us;
 }
 
+/* Mine was said; of the other side's nothing has come, and nothing of mine is acknowledged. */
+static bool is_alone(const struct usnic_flow *flow)
+{
+    bool half_open = flow->window.first == flow->params.first_send && !flow->owed.has_stamp;
+
+    return half_open && flow->rtt.doublings >= HALF_OPEN;
+}
+
 enum usnic_end_step usnic_end_next(const struct usnic_end *end, const struct usnic_flow *flow,
                                    bool leaves, uint64_t now_us)
 {
-    if (end->said && end->heard) {
-        return is_over(end, flow, now_us) ? USNIC_END_OVER : USNIC_END_WAIT;
+    if (end->said) {
+        bool over = end->heard ? is_over(end, flow, now_us) : is_alone(flow);
+        return over ? USNIC_END_OVER : USNIC_END_WAIT;
     }
-    if (!end->said && (leaves || end->heard) && usnic_flow_is_flushed(flow)) {
+    if ((leaves || end->heard) && usnic_flow_is_flushed(flow)) {
         return USNIC_END_SAY_BYE;
     }
     return end->heard && now_us >= end->give_up_us ? USNIC_END_GIVE_UP : USNIC_END_WAIT;

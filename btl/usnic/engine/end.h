@@ -2,7 +2,11 @@
  * side answers with one. Pure, as the engine is; docs/wire.md draws it.
  *
  * A side says BYE only once all else that it sent has been acknowledged. So when both have been
- * said and mine is acknowledged, each side has everything of the other, and knows it. */
+ * said and mine is acknowledged, each side has everything of the other, and knows it.
+ *
+ * A session is half open at a side to which nothing of it has come: the other side may have ended
+ * before it heard this one's hello. That one has queued nothing, so that its BYE is not waited for
+ * long. */
 #ifndef BTL_USNIC_END_H
 #define BTL_USNIC_END_H
 
@@ -18,7 +22,7 @@ struct usnic_end {
 enum usnic_end_step {
     USNIC_END_WAIT,
     USNIC_END_SAY_BYE, /* now; it may be refused, and is tried again */
-    USNIC_END_OVER,    /* all has come, both ways: OVER is said */
+    USNIC_END_OVER,    /* all has come, both ways, or nobody is there: OVER is said */
     USNIC_END_GIVE_UP  /* what was sent is not acknowledged in time */
 };
 

@@ -100,6 +100,8 @@ enum usnic_end_step __wrap_usnic_end_next(const struct usnic_end *end,
                                           const struct usnic_flow *flow, bool leaves,
                                           uint64_t now_us)
 {
-    return is(SIM_EARLY_OVER) && end->heard ? USNIC_END_OVER
-                                            : __real_usnic_end_next(end, flow, leaves, now_us);
+    enum usnic_end_step step = __real_usnic_end_next(end, flow, leaves, now_us);
+
+    step = is(SIM_EARLY_OVER) && end->heard ? USNIC_END_OVER : step;
+    return is(SIM_NO_GIVING_UP) && !end->heard && step == USNIC_END_OVER ? USNIC_END_WAIT : step;
 }

@@ -4,7 +4,7 @@
 
 enum { MS = 1000000, US = 1000, NODES_MOST = 4, MOST_ACTIONS = 64, MOST_MESSAGES = 400 };
 
-enum kind { SEND, FAULTS, HEAL, CUT, SLEEP, MTU, REOPEN, LEAVE };
+enum kind { SEND, FAULTS, HEAL, CUT, SLEEP, MTU, REOPEN, LEAVE, HALF_OPEN };
 
 struct action {
     enum kind kind;
@@ -105,6 +105,15 @@ static void leave(int a, int b)
     }
 }
 
+/* One side has heard of the other, and leaves; the other one has gone. */
+static void half_open(int a, int b)
+{
+    sim_session_close(sim_between(a, b));
+    sim_session_close(sim_between(b, a));
+    sim_session_open(a, b, SIM_NEVER, first_number(), first_number());
+    sim_session_leave(sim_between(a, b));
+}
+
 static void act(int who, void *what)
 {
     const struct action *action = what;
@@ -138,6 +147,9 @@ static void act(int who, void *what)
         break;
     case LEAVE:
         leave(action->from, action->to);
+        break;
+    case HALF_OPEN:
+        half_open(action->from, action->to);
         break;
     default:
         reopen(action->from, action->to);
@@ -198,6 +210,9 @@ static void make_plan(uint64_t span_ns)
     }
     for (uint32_t i = one_in(2) ? 1 + below(3) : 0; i > 0; i--) {
         add(LEAVE, span_ns);
+    }
+    if (one_in(4)) {
+        add(HALF_OPEN, span_ns);
     }
     for (uint32_t i = 0; i < ends; i++) {
         add(REOPEN, span_ns);
@@ -293,6 +308,9 @@ static void end_faults(void)
     for (int i = 0; i < sim.settings.nodes; i++) {
         for (int j = i + 1; j < sim.settings.nodes; j++) {
             const struct sim_session *one = sim_between(i, j), *other = sim_between(j, i);
+            if (sim_is_half_open(one) || sim_is_half_open(other)) {
+                continue;
+            }
             if (one->number != other->number ||
                 (one->open != other->open && !one->over && !other->over)) {
                 open_pair(i, j);

@@ -354,12 +354,12 @@ static void say_over(const struct sim_session *session)
     sim_wire_send(&sim.wire, session->node, session->peer, bytes, sizeof(bytes));
 }
 
-/* Neither side has anything that the other one has not. */
+/* Neither side has anything that the other one has not, unless one believes to be alone. */
 static void session_over(struct sim_session *session)
 {
     const struct sim_session *other = sim_between(session->peer, session->node);
 
-    if (other->number == session->number &&
+    if (other->number == session->number && !session->alone &&
         (other->received != session->sent || session->received != other->sent)) {
         sim_break("a session is over before all has come");
     }
@@ -381,6 +381,7 @@ static void end_go_on(struct sim_session *session)
         sim_wake(session->node, sim.queue.now + 5000);
         break;
     case USNIC_END_OVER:
+        session->alone = !session->end.heard;
         say_over(session);
         session_over(session);
         break;
@@ -409,7 +410,14 @@ static bool take_over(struct sim_node *node, const struct sim_packet *packet)
         return false;
     }
     struct sim_session *session = &node->sessions[frame.index];
-    if (session->open && !session->failed && frame.token == session->token_in) {
+    if (!session->open || session->failed || frame.token != session->token_in) {
+        return true;
+    }
+    if (sim_between(session->peer, session->node)->alone) {
+        sim_session_close(session);
+        session->failed = true;
+        sim.over.failed++;
+    } else {
         session_over(session);
     }
     return true;
@@ -519,7 +527,7 @@ static void open_side(int node, int peer, uint32_t number, uint32_t first_send,
                                              .checksum = true};
 
     session->open = true;
-    session->failed = session->leaves = session->over = false;
+    session->failed = session->leaves = session->over = session->alone = false;
     session->end = (struct usnic_end){0};
     session->number = number;
     session->sent = session->received = 0;
@@ -535,10 +543,13 @@ struct opening {
 void sim_session_open(int a, int b, uint64_t later_ns, uint32_t first_ab, uint32_t first_ba)
 {
     uint32_t number = ++sim.sessions;
-    struct opening *opening = need(malloc(sizeof(*opening)));
 
-    *opening = (struct opening){b, a, number, first_ba, first_ab};
     open_side(a, b, number, first_ab, first_ba);
+    if (later_ns == SIM_NEVER) {
+        return;
+    }
+    struct opening *opening = need(malloc(sizeof(*opening)));
+    *opening = (struct opening){b, a, number, first_ba, first_ab};
     sim_at(&sim.queue, sim.queue.now + later_ns, OPEN_EVENT, b, opening);
 }
 
@@ -673,12 +684,18 @@ static void check_timeout(const struct sim_session *session)
     }
 }
 
+bool sim_is_half_open(const struct sim_session *session)
+{
+    return session->open && session->leaves &&
+           sim_between(session->peer, session->node)->number != session->number;
+}
+
 bool sim_is_alone(const struct sim_session *session)
 {
     const struct sim_session *other = sim_between(session->peer, session->node);
 
-    return other->over && other->number == session->number && session->end.said &&
-           !session->end.heard;
+    return other->over && other->number == session->number &&
+           (other->alone || (session->end.said && !session->end.heard));
 }
 
 bool sim_is_quiet(void)

@@ -25,7 +25,8 @@ enum sim_sabotage {
     SIM_NO_WRAP,
     SIM_NO_EVICTION,
     SIM_NO_PROBE,
-    SIM_EARLY_OVER
+    SIM_EARLY_OVER,
+    SIM_NO_GIVING_UP
 };
 extern enum sim_sabotage sim_sabotage;
 
@@ -63,7 +64,8 @@ struct sim_session {
     bool failed;
     struct usnic_end end;
     bool leaves; /* it is to end */
-    bool over;   /* it has, and all that was sent has come */
+    bool over;   /* it has, and all that was sent has come, */
+    bool alone;  /* or nothing ever came of the other side: what that one sends fails */
 };
 
 struct sim_buffer {
@@ -117,14 +119,18 @@ void sim_end(void); /* closes all */
 bool sim_run_until(uint64_t ns);
 /* Something that the test does at a time. */
 void sim_act_at(uint64_t ns, int who, void *what);
-/* Opens a session between two: one side at once, the other one later. */
+/* Opens a session between two: one side at once, the other one later; SIM_NEVER: it has gone. */
+#define SIM_NEVER UINT64_MAX
 void sim_session_open(int a, int b, uint64_t later_ns, uint32_t first_ab, uint32_t first_ba);
+/* It leaves, and the other side knows nothing of the session. */
+bool sim_is_half_open(const struct sim_session *session);
 void sim_session_close(struct sim_session *session);
 /* Ends it as whoever leaves does. */
 void sim_session_leave(struct sim_session *session);
 /* False: the engine or the session does not take it. */
 bool sim_send(struct sim_session *session, bool is_short);
-/* The other side has all that it needs, and gave up answering: this one waits in vain. */
+/* The other side has all that it needs, or believes to be alone, and gave up answering: this one
+ * waits in vain. */
 bool sim_is_alone(const struct sim_session *session);
 void sim_sleep(int node, uint64_t ns);
 void sim_wake(int node, uint64_t at_ns);

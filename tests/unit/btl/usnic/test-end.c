@@ -82,6 +82,25 @@ START_TEST(who_leaves_waits_for_the_other_ones_bye)
 }
 END_TEST
 
+/* The other side may be gone, and owes nothing; one that has acknowledged something is there. */
+START_TEST(an_end_that_nothing_answers_is_given_up_after_three_timeouts)
+{
+    begin();
+    send_one();
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(next(true, false, true, 0), USNIC_END_WAIT);
+        usnic_rtt_backoff(&flow.rtt);
+    }
+    ck_assert_int_eq(next(true, false, true, 0), USNIC_END_OVER);
+    flow.owed.has_stamp = true; /* a packet came */
+    ck_assert_int_eq(next(true, false, true, 0), USNIC_END_WAIT);
+    flow.owed.has_stamp = false;
+    flow.params.first_send--; /* one was acknowledged */
+    ck_assert_int_eq(next(true, false, true, 0), USNIC_END_WAIT);
+    finish();
+}
+END_TEST
+
 START_TEST(what_is_in_flight_comes_first)
 {
     begin();

@@ -62,6 +62,7 @@ UNIT_CASE(fails_with_acknowledgements_of_the_unseen, must_fail(SIM_ACK_UNSEEN))
 UNIT_CASE(fails_with_early_delivery, must_fail(SIM_EARLY_DELIVERY))
 UNIT_CASE(fails_with_numbers_that_do_not_wrap, must_fail(SIM_NO_WRAP))
 UNIT_CASE(fails_if_a_bye_is_answered_amid_what_is_queued, must_fail(SIM_EARLY_OVER))
+UNIT_CASE(fails_if_a_half_open_session_is_not_given_up, must_fail(SIM_NO_GIVING_UP))
 UNIT_CASE(fails_with_a_hotel_that_never_evicts, must_fail(SIM_NO_EVICTION))
 
 int main(int argc, char **argv)
