@@ -1,5 +1,7 @@
 /* all-to-all MIB: each rank sends so many MiB to each other one, all at the same time, and looks at
  * what came. Rank 0 prints "N ranks, MIB MiB to each: whole" at the end. */
+#include "must.h"
+
 #include <keel/keel.h>
 #include <keel/pml.h>
 #include <stdio.h>
@@ -9,13 +11,6 @@ enum { CONTEXT = 1, TAG = 1 };
 
 static struct keel_pml_context *context;
 static uint32_t me, ranks;
-
-static void must(int status, const char *what)
-{
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "%s: %s", what, opal_strerror(status));
-    }
-}
 
 static uint64_t word(uint32_t rank, size_t place)
 {
@@ -54,16 +49,17 @@ static void exchange(struct keel_pml_request **requests, uint64_t **received, si
         uint32_t to = (me + step) % ranks, from = (me + ranks - step) % ranks;
         received[from] = words_new(count);
         opal_convertor_prepare(&data, received[from], count * sizeof(**received));
-        must(keel_pml_irecv(context, &data, (int32_t) from, TAG, &requests[2 * from + 1]), "irecv");
+        must_succeed(keel_pml_irecv(context, &data, (int32_t) from, TAG, &requests[2 * from + 1]),
+                     "irecv");
         opal_convertor_prepare(&data, sent, count * sizeof(*sent));
-        must(keel_pml_isend(context, &data, (int32_t) to, TAG, KEEL_PML_STANDARD,
-                            &requests[(size_t) 2 * to]),
-             "isend");
+        must_succeed(keel_pml_isend(context, &data, (int32_t) to, TAG, KEEL_PML_STANDARD,
+                                    &requests[(size_t) 2 * to]),
+                     "isend");
     }
     for (uint32_t rank = 0; rank < ranks; rank++) {
         if (rank != me) {
-            must(keel_pml_wait(&requests[(size_t) 2 * rank], NULL), "a send");
-            must(keel_pml_wait(&requests[2 * rank + 1], NULL), "a receive");
+            must_succeed(keel_pml_wait(&requests[(size_t) 2 * rank], NULL), "a send");
+            must_succeed(keel_pml_wait(&requests[2 * rank + 1], NULL), "a receive");
             look(received[rank], count, rank);
             free(received[rank]);
         }
@@ -78,23 +74,23 @@ int main(int argc, char **argv)
     if (mib == 0) {
         return 2;
     }
-    must(keel_init(NULL), "init");
+    must_succeed(keel_init(NULL), "init");
     me = keel_my_name()->vpid;
     ranks = keel_job_size();
-    must(keel_pml_context_open(CONTEXT, NULL, ranks, (int32_t) me, &context), "context");
+    must_succeed(keel_pml_context_open(CONTEXT, NULL, ranks, (int32_t) me, &context), "context");
     struct keel_pml_request **requests = calloc((size_t) 2 * ranks, sizeof(*requests));
     uint64_t **received = calloc(ranks, sizeof(*received));
     if (!requests || !received) {
         keel_abort(1, "no memory");
     }
     exchange(requests, received, (mib << 20) / sizeof(uint64_t));
-    must(keel_fence(), "fence");
+    must_succeed(keel_fence(), "fence");
     if (me == 0) {
         printf("%u ranks, %zu MiB to each: whole\n", ranks, mib);
     }
     free(requests);
     free(received);
-    must(keel_pml_context_free(&context), "free");
-    must(keel_finalize(), "finalize");
+    must_succeed(keel_pml_context_free(&context), "free");
+    must_succeed(keel_finalize(), "finalize");
     return 0;
 }

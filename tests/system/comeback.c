@@ -4,32 +4,19 @@
  * took.
  *
  * comeback SIZE: no rail is cut by a command. The first one that is new to rank 1 is waited for. */
+#include "must.h"
+
 #include <keel/keel.h>
 #include <keel/pml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { CONTEXT = 1, DATA = 1, STOP, WINDOW = 8, RAILS = 8, SOME = 64 << 10, ROWS = 64 };
 
 static struct keel_pml_context *context;
 static uint32_t me;
 static size_t size;
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
-
-static void must(int status, const char *what)
-{
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "%s: %s", what, opal_strerror(status));
-    }
-}
 
 /* ---- the stream ---- */
 
@@ -48,9 +35,9 @@ static void start(uint64_t number)
     opal_convertor_t data;
     struct keel_pml_request **request = &requests[number % WINDOW];
     opal_convertor_prepare(&data, buffers[number % WINDOW], size);
-    must(me == 0 ? keel_pml_isend(context, &data, 1, DATA, KEEL_PML_STANDARD, request)
-                 : keel_pml_irecv(context, &data, 0, DATA, request),
-         "start");
+    must_succeed(me == 0 ? keel_pml_isend(context, &data, 1, DATA, KEEL_PML_STANDARD, request)
+                         : keel_pml_irecv(context, &data, 0, DATA, request),
+                 "start");
 }
 
 static void send_next(bool last)
@@ -65,7 +52,7 @@ static bool receive_some(void)
 {
     bool done = false;
     const struct head *head = buffers[ended % WINDOW];
-    must(keel_pml_test(&requests[ended % WINDOW], &done, NULL), "a message");
+    must_succeed(keel_pml_test(&requests[ended % WINDOW], &done, NULL), "a message");
     if (!done) {
         return false;
     }
@@ -238,24 +225,24 @@ static void send_until_told(void)
     opal_convertor_t nothing;
     struct keel_pml_request *stop = NULL;
     opal_convertor_prepare(&nothing, NULL, 0);
-    must(keel_pml_irecv(context, &nothing, 1, STOP, &stop), "irecv");
+    must_succeed(keel_pml_irecv(context, &nothing, 1, STOP, &stop), "irecv");
     while (!told) {
-        must(keel_pml_test(&stop, &told, NULL), "test");
-        must(keel_pml_wait(&requests[ended % WINDOW], NULL), "a message");
+        must_succeed(keel_pml_test(&stop, &told, NULL), "test");
+        must_succeed(keel_pml_wait(&requests[ended % WINDOW], NULL), "a message");
         send_next(told);
     }
-    must(keel_pml_waitall(WINDOW, requests, NULL), "the last messages");
+    must_succeed(keel_pml_waitall(WINDOW, requests, NULL), "the last messages");
 }
 
 static void receive_to_the_end(void)
 {
     opal_convertor_t nothing;
     opal_convertor_prepare(&nothing, NULL, 0);
-    must(keel_pml_send(context, &nothing, 0, STOP, KEEL_PML_STANDARD), "stop");
+    must_succeed(keel_pml_send(context, &nothing, 0, STOP, KEEL_PML_STANDARD), "stop");
     while (!receive_some()) {
     }
     for (int i = 0; i < WINDOW; i++) {
-        must(keel_pml_cancel(requests[i]), "cancel");
+        must_succeed(keel_pml_cancel(requests[i]), "cancel");
         (void) keel_pml_wait(&requests[i], NULL);
     }
 }
@@ -263,7 +250,7 @@ static void receive_to_the_end(void)
 static void receive(char **words)
 {
     const unsigned long times = words[0] ? strtoul(words[0], NULL, 10) : 0;
-    must(keel_rails_watch(changed, NULL), "watch");
+    must_succeed(keel_rails_watch(changed, NULL), "watch");
     for (uint64_t i = 0; i < WINDOW; i++) {
         start(i);
     }
@@ -282,9 +269,10 @@ int main(int argc, char **argv)
     if ((argc != 2 && argc != 5) || size < sizeof(struct head)) {
         return 2;
     }
-    must(keel_init(NULL), "init");
+    must_succeed(keel_init(NULL), "init");
     me = keel_my_name()->vpid;
-    must(keel_pml_context_open(CONTEXT, NULL, keel_job_size(), (int32_t) me, &context), "context");
+    must_succeed(keel_pml_context_open(CONTEXT, NULL, keel_job_size(), (int32_t) me, &context),
+                 "context");
     for (int i = 0; i < WINDOW; i++) {
         if (!(buffers[i] = calloc(1, size))) {
             keel_abort(1, "no memory");
@@ -298,7 +286,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < WINDOW; i++) {
         free(buffers[i]);
     }
-    must(keel_pml_context_free(&context), "free");
-    must(keel_finalize(), "finalize");
+    must_succeed(keel_pml_context_free(&context), "free");
+    must_succeed(keel_finalize(), "finalize");
     return 0;
 }

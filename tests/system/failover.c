@@ -5,12 +5,13 @@
  *
  * failover last: ranks 0 and 1 send and receive until their last rail is lost; both print when each
  * of their requests has ended with an error, in milliseconds since 1970, and return 7. */
+#include "must.h"
+
 #include <keel/keel.h>
 #include <keel/pml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CONTEXT = 1, SIZE = 1, DATA, SUM, WINDOW = 16, LAST = 8 };
@@ -20,20 +21,6 @@ enum { CONTEXT = 1, SIZE = 1, DATA, SUM, WINDOW = 16, LAST = 8 };
 static struct keel_pml_context *context;
 static uint32_t me;
 static uint64_t seed = 1;
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
-
-static void must(int status, const char *what)
-{
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "%s: %s", what, opal_strerror(status));
-    }
-}
 
 static opal_convertor_t data_of(void *bytes, size_t length)
 {
@@ -89,9 +76,10 @@ static void begin(size_t size)
         slot->words[i] = word(slot->number, i);
     }
     opal_convertor_t data = data_of(slot->words, size);
-    must(me == 0 ? keel_pml_isend(context, &data, 1, DATA, KEEL_PML_STANDARD, &slot->request)
-                 : keel_pml_irecv(context, &data, 0, DATA, &slot->request),
-         "start");
+    must_succeed(me == 0
+                     ? keel_pml_isend(context, &data, 1, DATA, KEEL_PML_STANDARD, &slot->request)
+                     : keel_pml_irecv(context, &data, 0, DATA, &slot->request),
+                 "start");
     bytes_begun += size;
     bytes_under_way += size;
 }
@@ -100,7 +88,7 @@ static void end_oldest(void)
 {
     struct slot *slot = &slots[ended++ % WINDOW];
     struct keel_pml_status status;
-    must(keel_pml_wait(&slot->request, &status), "a message");
+    must_succeed(keel_pml_wait(&slot->request, &status), "a message");
     for (size_t i = 0; i < slot->size / 8; i++) {
         if (me == 1 && slot->words[i] != word(slot->number, i)) {
             keel_abort(1, "message %llu: word %zu of %zu is wrong",
@@ -127,7 +115,7 @@ static void make_room(size_t size)
 static void tell_size(uint64_t size)
 {
     opal_convertor_t data = data_of(&size, sizeof(size));
-    must(keel_pml_send(context, &data, 1, SIZE, KEEL_PML_STANDARD), "a size");
+    must_succeed(keel_pml_send(context, &data, 1, SIZE, KEEL_PML_STANDARD), "a size");
 }
 
 static void send_all(uint64_t bytes, const char *file)
@@ -145,8 +133,8 @@ static void receive_all(void)
 {
     uint64_t size = 0;
     opal_convertor_t data = data_of(&size, sizeof(size));
-    must(keel_pml_recv(context, &data, 0, SIZE, NULL), "a size");
-    for (; size > 0; must(keel_pml_recv(context, &data, 0, SIZE, NULL), "a size")) {
+    must_succeed(keel_pml_recv(context, &data, 0, SIZE, NULL), "a size");
+    for (; size > 0; must_succeed(keel_pml_recv(context, &data, 0, SIZE, NULL), "a size")) {
         if (size != size_of(begun)) {
             keel_abort(1, "message %llu: its size is wrong", (unsigned long long) begun);
         }
@@ -160,9 +148,9 @@ static void compare(void)
 {
     uint64_t theirs = sum;
     opal_convertor_t data = data_of(&theirs, sizeof(theirs));
-    must(me == 0 ? keel_pml_send(context, &data, 1, SUM, KEEL_PML_SYNCHRONOUS)
-                 : keel_pml_recv(context, &data, 0, SUM, NULL),
-         "the sum");
+    must_succeed(me == 0 ? keel_pml_send(context, &data, 1, SUM, KEEL_PML_SYNCHRONOUS)
+                         : keel_pml_recv(context, &data, 0, SUM, NULL),
+                 "the sum");
     if (me == 1) {
         printf("%llu messages, %llu MiB: the sum is %s\n", (unsigned long long) ended,
                (unsigned long long) (bytes_begun >> 20), theirs == sum ? "right" : "WRONG");
@@ -195,9 +183,11 @@ static void start_some(struct keel_pml_request **requests)
     const int32_t peer = (int32_t) (1 - me);
     for (int i = 0; i < LAST; i++) {
         opal_convertor_t data = data_of(text, sizeof(text)), few = data_of(targets[i], 64);
-        must(keel_pml_isend(context, &data, peer, DATA + i, KEEL_PML_STANDARD, &requests[2 * i]),
-             "isend");
-        must(keel_pml_irecv(context, &few, peer, SUM + LAST + i, &requests[2 * i + 1]), "irecv");
+        must_succeed(
+            keel_pml_isend(context, &data, peer, DATA + i, KEEL_PML_STANDARD, &requests[2 * i]),
+            "isend");
+        must_succeed(keel_pml_irecv(context, &few, peer, SUM + LAST + i, &requests[2 * i + 1]),
+                     "irecv");
     }
 }
 
@@ -230,9 +220,9 @@ static void use_all_rails(void)
     static char target[sizeof(text)];
     struct keel_pml_request *receive = NULL;
     opal_convertor_t data = data_of(text, sizeof(text)), place = data_of(target, sizeof(target));
-    must(keel_pml_irecv(context, &place, (int32_t) (1 - me), SUM, &receive), "irecv");
-    must(keel_pml_send(context, &data, (int32_t) (1 - me), SUM, KEEL_PML_STANDARD), "send");
-    must(keel_pml_wait(&receive, NULL), "wait");
+    must_succeed(keel_pml_irecv(context, &place, (int32_t) (1 - me), SUM, &receive), "irecv");
+    must_succeed(keel_pml_send(context, &data, (int32_t) (1 - me), SUM, KEEL_PML_STANDARD), "send");
+    must_succeed(keel_pml_wait(&receive, NULL), "wait");
 }
 
 static int lose_last(void)
@@ -256,16 +246,17 @@ int main(int argc, char **argv)
     if (argc < 2 || (argc < 4 && strcmp(argv[1], "last") != 0)) {
         return 2;
     }
-    must(keel_init(NULL), "init");
+    must_succeed(keel_init(NULL), "init");
     me = keel_my_name()->vpid;
-    must(keel_pml_context_open(CONTEXT, NULL, keel_job_size(), (int32_t) me, &context), "context");
+    must_succeed(keel_pml_context_open(CONTEXT, NULL, keel_job_size(), (int32_t) me, &context),
+                 "context");
     int code = 0;
     if (argc < 4) {
         code = lose_last();
     } else {
         const orte_process_name_t peer = {keel_my_name()->jobid, 1 - me};
         seed = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
-        must(keel_rails_watch(changed, NULL), "watch");
+        must_succeed(keel_rails_watch(changed, NULL), "watch");
         changed(&peer, NULL);
         if (me == 0) {
             send_all(strtoull(argv[2], NULL, 10) << 20, argv[3]);
@@ -277,7 +268,7 @@ int main(int argc, char **argv)
         }
         compare();
     }
-    must(keel_pml_context_free(&context), "free");
-    must(keel_finalize(), "finalize");
+    must_succeed(keel_pml_context_free(&context), "free");
+    must_succeed(keel_finalize(), "finalize");
     return code;
 }

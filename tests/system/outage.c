@@ -8,6 +8,8 @@
  * rank 2 prints its pid, to be stopped from outside. Code 0: all has arrived. */
 #include <keel/keel.h>
 
+#include "must.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +24,6 @@ static const mca_btl_base_module_t *heard[MODULES]; /* modules that messages hav
 static size_t heard_count;
 static bool lost, all_here, shares;
 static const char *first, *best; /* names of rails */
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
-}
 
 static void nap(long ms)
 {

@@ -1,6 +1,8 @@
 /* Sends long messages from rank 0 to rank 1, which looks at their bytes: stripe MIB COUNT SECONDS
  *
  * COUNT messages at a time, for so many seconds after a first one; prints MB/s. */
+#include "must.h"
+
 #include <keel/keel.h>
 #include <keel/pml.h>
 #include <stdio.h>
@@ -19,13 +21,6 @@ static uint64_t now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
-}
-
-static void must(int status, const char *what)
-{
-    if (status != OPAL_SUCCESS) {
-        keel_abort(1, "%s: %s", what, opal_strerror(status));
-    }
 }
 
 static opal_convertor_t data_of(void *bytes, size_t length)
@@ -69,11 +64,12 @@ static uint64_t exchange(uint32_t rank)
     uint64_t begin = now_ns();
     for (size_t i = 0; i < count; i++) {
         opal_convertor_t data = data_of(buffers[i], size);
-        must(rank == 0 ? keel_pml_isend(context, &data, 1, DATA, KEEL_PML_STANDARD, &requests[i])
-                       : keel_pml_irecv(context, &data, 0, DATA, &requests[i]),
-             "start");
+        must_succeed(rank == 0
+                         ? keel_pml_isend(context, &data, 1, DATA, KEEL_PML_STANDARD, &requests[i])
+                         : keel_pml_irecv(context, &data, 0, DATA, &requests[i]),
+                     "start");
     }
-    must(keel_pml_waitall(count, requests, NULL), "wait");
+    must_succeed(keel_pml_waitall(count, requests, NULL), "wait");
     return now_ns() - begin;
 }
 
@@ -86,7 +82,7 @@ static void run(uint32_t rank, uint64_t most_ns)
         if (rank == 0) {
             fill(round);
         }
-        must(keel_fence(), "fence");
+        must_succeed(keel_fence(), "fence");
         uint64_t one = exchange(rank);
         took += round > 0 ? one : 0;
         rounds += round > 0;
@@ -95,9 +91,9 @@ static void run(uint32_t rank, uint64_t most_ns)
         }
         more = now_ns() - begin < most_ns;
         opal_convertor_t data = data_of(&more, sizeof(more));
-        must(rank == 0 ? keel_pml_send(context, &data, 1, MORE, KEEL_PML_STANDARD)
-                       : keel_pml_recv(context, &data, 0, MORE, NULL),
-             "more");
+        must_succeed(rank == 0 ? keel_pml_send(context, &data, 1, MORE, KEEL_PML_STANDARD)
+                               : keel_pml_recv(context, &data, 0, MORE, NULL),
+                     "more");
     }
     if (rank == 1) {
         double bytes = (double) (rounds * count * size);
@@ -111,10 +107,10 @@ int main(int argc, char **argv)
     size = argc > 1 ? strtoul(argv[1], NULL, 10) << 20 : 1 << 20;
     count = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
     count = count < MOST ? count : MOST;
-    must(keel_init(NULL), "init");
+    must_succeed(keel_init(NULL), "init");
     uint32_t rank = keel_my_name()->vpid;
-    must(keel_pml_context_open(CONTEXT, NULL, keel_job_size(), (int32_t) rank, &context),
-         "context");
+    must_succeed(keel_pml_context_open(CONTEXT, NULL, keel_job_size(), (int32_t) rank, &context),
+                 "context");
     for (size_t i = 0; i < count; i++) {
         buffers[i] = malloc(size);
         if (!buffers[i]) {
@@ -125,7 +121,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < count; i++) {
         free(buffers[i]);
     }
-    must(keel_pml_context_free(&context), "free");
-    must(keel_finalize(), "finalize");
+    must_succeed(keel_pml_context_free(&context), "free");
+    must_succeed(keel_finalize(), "finalize");
     return 0;
 }
