@@ -1,7 +1,7 @@
 /* comeback SIZE TIMES CUT MEND: rank 0 sends rank 1 a stream of messages of SIZE bytes. When each
  * of their rails carries some, rank 1 runs the command CUT, waits until a rail is lost, runs MEND,
  * and waits until the rail carries some again; so many times. It prints how long each of these
- * took.
+ * took, and the longest time in which no message came.
  *
  * comeback SIZE: no rail is cut by a command. The first one that is new to rank 1 is waited for. */
 #include "must.h"
@@ -29,6 +29,7 @@ struct head {
 static struct keel_pml_request *requests[WINDOW];
 static struct head *buffers[WINDOW];
 static uint64_t ended;
+static uint64_t came_ms, longest_ms; /* when the last one came; between two of them */
 
 static void start(uint64_t number)
 {
@@ -61,6 +62,9 @@ static bool receive_some(void)
                    (unsigned long long) ended);
     }
     const bool last = head->last;
+    const uint64_t now = now_ms();
+    longest_ms = now - came_ms > longest_ms ? now - came_ms : longest_ms;
+    came_ms = now;
     start(ended++ + WINDOW);
     return last;
 }
@@ -188,6 +192,8 @@ static void lose_one(const char *cut, const char *mend, uint64_t pause_ms)
     const struct rails whole = rails_now();
     until_used(&whole);
     const uint64_t cut_ms = now_ms();
+    came_ms = cut_ms;
+    longest_ms = 0;
     run(cut);
     const struct keel_rail rail = until_lost(&whole);
     const uint64_t lost_ms = changed_ms;
@@ -198,9 +204,11 @@ static void lose_one(const char *cut, const char *mend, uint64_t pause_ms)
     run(mend);
     until_there(&rail);
     const uint64_t found_ms = changed_ms, used_ms = until_it_carries(&rail);
-    printf("%s: lost %d ms after its cut; with its link back for %d ms found, for %d ms used\n",
-           name_of(&rail), (int) (lost_ms - cut_ms), (int) (found_ms - mended_ms),
-           (int) (used_ms - mended_ms));
+    printf(
+        "%s: lost %d ms after its cut; no message for %d ms; with its link back for %d ms found, "
+        "for %d ms used\n",
+        name_of(&rail), (int) (lost_ms - cut_ms), (int) longest_ms, (int) (found_ms - mended_ms),
+        (int) (used_ms - mended_ms));
     fflush(stdout);
 }
 
