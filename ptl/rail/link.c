@@ -19,7 +19,8 @@ enum {
     SAY_FRAMES = 256,      /* that have come are told of at once */
     SAY_BYTES = 64 << 10,  /* so are these */
     SAY_PASSES = 64,       /* of progress, after which a process is told */
-    CLOCK_PASSES = 8,      /* between looks at the clock */
+    FIRST_LOOK = 2,        /* the pass after which the clock is read first */
+    CLOCK_PASSES = 8,      /* at most between looks at it */
     SAY_NS = 1000 * 1000,  /* after which it is told, too */
 };
 
@@ -528,19 +529,41 @@ static void say_all(void)
     }
 }
 
-/* After each pass while something is owed. */
+static void begin_count(void)
+{
+    rail.owing_passes = 0;
+    rail.owing_look = FIRST_LOOK;
+}
+
+/* Until the clock is read again: no more than there is time for. */
+static unsigned passes_to_look(uint64_t elapsed_ns)
+{
+    const uint64_t passed = rail.owing_passes - FIRST_LOOK;
+    const uint64_t left = elapsed_ns > 0 ? (SAY_NS - elapsed_ns) * passed / elapsed_ns : 1;
+    return left < CLOCK_PASSES ? (unsigned) left + !left : CLOCK_PASSES;
+}
+
+/* After each pass while something is owed. A program's answer, which says it too, often follows the
+ * first one. */
 static void after_pass(void *unused)
 {
     (void) unused;
-    if (++rail.owing_passes % CLOCK_PASSES != 0) {
+    if (++rail.owing_passes < rail.owing_look) {
+        return;
+    }
+    if (list_empty(&rail.owing)) {
+        rail.owes = false;
+        begin_count();
         return;
     }
     const uint64_t now_ns = clock_ns();
-    if (rail.owing_passes == CLOCK_PASSES) {
-        rail.owing_ns = now_ns;
-    } else if (rail.owing_passes >= SAY_PASSES || now_ns - rail.owing_ns >= SAY_NS) {
+    rail.owing_ns = rail.owing_passes == FIRST_LOOK ? now_ns : rail.owing_ns;
+    const uint64_t elapsed_ns = now_ns - rail.owing_ns;
+    if (rail.owing_passes >= SAY_PASSES || elapsed_ns >= SAY_NS) {
         say_all();
-        rail.owing_passes = 0;
+        begin_count();
+    } else {
+        rail.owing_look += passes_to_look(elapsed_ns);
     }
     rail.owes = !list_empty(&rail.owing);
 }
@@ -753,6 +776,7 @@ void rail_link_open(void)
               _Alignof(struct rail_frame), SMALL_AT_ONCE, 0, NULL, NULL);
     list_init(&rail.all_links);
     list_init(&rail.owing);
+    begin_count();
     plane_after_pass(PLANE_AFTER_RAILS, &rail.owes, after_pass, NULL);
 }
 

@@ -114,7 +114,8 @@ struct rail {
     struct list owing;        /* struct rail_link, by owes */
     bool owes;                /* there may be some */
     unsigned owing_passes;    /* of progress, since there are */
-    uint64_t owing_ns;        /* the time after some of them */
+    unsigned owing_look;      /* that after which the clock is read */
+    uint64_t owing_ns;        /* the time after FIRST_LOOK of them */
     struct pool frags;        /* of recv.c */
     struct list outboxes;     /* of say.c */
     struct pool rooms;        /* struct rail_room */

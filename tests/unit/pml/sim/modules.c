@@ -115,6 +115,11 @@ static uint64_t arrival_of(endpoint *end, size_t size)
     return end->last_at;
 }
 
+static bool is_numbered(const struct sim_frame *frame)
+{
+    return frame->size > 0 && (frame->bytes[0] & 0xf) >= RAIL_NUMBERED;
+}
+
 static int sendi(mca_btl_base_module_t *btl, endpoint *end, opal_convertor_t *convertor,
                  void *header, size_t header_size, size_t size, uint8_t order, uint32_t flags,
                  uint8_t channel, mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
@@ -147,6 +152,10 @@ static int sendi(mca_btl_base_module_t *btl, endpoint *end, opal_convertor_t *co
     if (size > 0 &&
         opal_convertor_pack_bytes(convertor, frame->bytes + header_size, size) != size) {
         sim_violated("a frame of bytes that there are not");
+    }
+    if (is_numbered(frame)) { /* or says what has come */
+        sim.process[end->rank].owed_since[end->peer] = 0;
+        sim.process[end->rank].owed_bytes[end->peer] = 0;
     }
     if (end->unconnected) {
         end->under_way++;
@@ -215,6 +224,23 @@ void sim_frame_came(struct sim_frame *frame)
     sim_deliver(frame->to, &frame->item);
 }
 
+/* What has come, and its sender is not told of before more is taken. */
+static void note_owed(struct sim_process *process, const struct sim_frame *frame)
+{
+    if ((frame->bytes[0] & 0xf) == RAIL_NUMBERED && process->owed_since[frame->from] == 0) {
+        process->owed_since[frame->from] = sim_now();
+    }
+    if ((frame->bytes[0] & 0xf) == RAIL_NUMBERED) {
+        process->owed_bytes[frame->from] += frame->size;
+    }
+}
+
+static void measure_owed(const struct sim_process *process, int peer)
+{
+    const uint64_t bytes = process->owed_bytes[peer];
+    sim.report->owed_bytes = bytes > sim.report->owed_bytes ? bytes : sim.report->owed_bytes;
+}
+
 /* In the receiver's poll. */
 void sim_frame_taken(struct sim_frame *frame)
 {
@@ -235,7 +261,9 @@ void sim_frame_taken(struct sim_frame *frame)
         mca_btl_base_descriptor_t descriptor = {.des_segments = segments,
                                                 .des_segment_count = cut < frame->size ? 2 : 1,
                                                 .des_context = end};
+        note_owed(process, frame);
         process->receive(process->btls[frame->rail], RAIL_TAG, &descriptor, NULL);
+        measure_owed(process, frame->from);
     }
     free(frame);
 }

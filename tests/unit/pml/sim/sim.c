@@ -121,6 +121,11 @@ static void begin(uint64_t seed, const struct sim_options *options, struct sim_r
     for (int i = 0; options->puts && i < sim.rails; i++) {
         sim.kinds[i].model.btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT;
     }
+    for (int i = 0; options->prompt && i < sim.rails; i++) {
+        sim.kinds[i].refuses = 0;
+        sim.kinds[i].room = SIZE_MAX;
+        sim.kinds[i].model.btl_flags = MCA_BTL_FLAGS_SEND;
+    }
     if (options->pins && param_override("ptl_rail_registered_size", "8k") != ORTE_SUCCESS) {
         abort();
     }
@@ -129,19 +134,30 @@ static void begin(uint64_t seed, const struct sim_options *options, struct sim_r
     sim_program_plan();
 }
 
+/* After a poll: for how long a peer was not told what has come of it. */
+static void measure_owed(const struct sim_process *process)
+{
+    for (int peer = 0; peer < sim.ranks; peer++) {
+        const uint64_t since = process->owed_since[peer];
+        const uint64_t owed_ns = since > 0 ? sim_now() - since : 0;
+        sim.report->owed_ns = owed_ns > sim.report->owed_ns ? owed_ns : sim.report->owed_ns;
+    }
+}
+
 static void poll(int rank)
 {
     const struct sim_process *process = &sim.process[rank];
     if (process->poll_at != sim_now()) {
         return; /* one that was planned before came */
     }
-    if (chance(1)) {
+    if (chance(1) && !sim.options.prompt) {
         sim.process[rank].sleeps_until = sim_now() + below(500 * SIM_US);
     }
     sim_enter(rank);
     (void) pml_progress(process->pml);
+    measure_owed(process);
     sim_program_look(rank);
-    sim_poll_soon(rank, TICK_NS);
+    sim_poll_soon(rank, sim.options.prompt ? SIM_PROMPT_NS : TICK_NS);
 }
 
 static void happen(const struct sim_event *event)

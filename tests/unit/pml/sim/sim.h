@@ -38,7 +38,7 @@ enum sim_sabotage {
     SIM_KEEPS_RAIL,       /* what was for a rail that is lost goes by no other one */
 };
 
-enum { SIM_PINNED = 8 << 10 };
+enum { SIM_PINNED = 8 << 10, SIM_PROMPT_NS = 20000 };
 
 struct sim_options {
     int rails;          /* between two processes at most; 0: one to four */
@@ -46,6 +46,7 @@ struct sim_options {
     bool parts;         /* two processes, whose first rail is too small for the others' frames */
     bool handshakes;    /* rails connect when they are used, soon, after a while, or never */
     bool narrow;        /* few bytes may be under way to a process over several rails */
+    bool prompt;        /* processes poll each SIM_PROMPT_NS; rails only send, and have room */
     bool pins;          /* rails pin memory: of a message only SIM_PINNED bytes at a time */
     bool puts;          /* all rails put, none gets, and one end may be late to notice deaths */
     enum sim_sabotage sabotage;
@@ -56,8 +57,9 @@ struct sim_report {
     char reason[200];
     uint64_t events, messages, bytes, failed; /* failed: sends and receives with an error */
     uint64_t puts, gets, shortages, denied;
-    uint64_t gave_way; /* ends of rails that did not connect */
-    uint64_t divided;  /* receives that several rails put to */
+    uint64_t owed_ns, owed_bytes; /* most of what had come and was not told of */
+    uint64_t gave_way;            /* ends of rails that did not connect */
+    uint64_t divided;             /* receives that several rails put to */
     uint64_t
         awaited; /* puts and gets to a process that was given up, which their ends waited for */
     uint64_t deaths, returns, late,
