@@ -57,7 +57,6 @@ struct ptl_path {
 struct ptl_paths {
     struct ptl_path *path; /* owned */
     size_t count;
-    size_t first_count; /* of the lowest latency */
 };
 /* Fills paths[i] for each process. Modules are asked class by class from the highest exclusivity
  * down, and only for processes that no higher class reaches. One that fails is logged and taken to

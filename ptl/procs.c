@@ -96,11 +96,6 @@ static int better(const void *a, const void *b)
 static void paths_sort(struct ptl_paths *paths)
 {
     qsort(paths->path, paths->count, sizeof(*paths->path), better);
-    paths->first_count = 1;
-    while (paths->first_count < paths->count &&
-           paths->path[paths->first_count].ptl->ptl_latency == paths->path[0].ptl->ptl_latency) {
-        paths->first_count++;
-    }
 }
 
 /* UNREACH: some processes have no path. */
