@@ -72,8 +72,7 @@ int am_peer_pump(struct rdma_am *am, struct rdma_am_peer *peer)
         status = am_reply_next(am, peer);
         sent += !btl_is_shortage(status);
     }
-    while (!list_empty(&peer->requesting) && peer->unanswered < peer->window &&
-           !btl_is_shortage(status)) {
+    while (!list_empty(&peer->requesting) && am_may_request(am, peer) && !btl_is_shortage(status)) {
         status = am_request_next(am, peer);
         sent += status == OPAL_SUCCESS;
     }
@@ -115,6 +114,11 @@ bool rdma_am_open(const struct rdma_am *am)
 bool rdma_am_peer_open(const struct rdma_am_peer *peer)
 {
     return !list_empty(&peer->requesting) || !list_empty(&peer->waiting);
+}
+
+bool rdma_am_shares(const struct rdma_am *am)
+{
+    return am->shared_ops > 0;
 }
 
 bool rdma_am_stuck(const struct rdma_am *am)

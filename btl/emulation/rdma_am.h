@@ -38,10 +38,14 @@ struct rdma_am_config {
                   uint32_t number);
     int (*copy)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
                 const struct rdma_call *rest);
+    /* NULL, or with those: at the target, copies between its memory and the initiator's, there. */
+    int (*reach)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
+                 void *here, uint64_t there, size_t size);
+    size_t share_bytes; /* of a chunk of it: a target is held up no longer */
     /* At the initiator, of puts and gets of at least timed_bytes that ended well: when they began
      * (clock_ns). NULL: nobody asks. */
     void (*timed)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
-                  size_t size, uint64_t began_ns);
+                  bool shared, size_t size, uint64_t began_ns);
     size_t timed_bytes;
 };
 
@@ -58,8 +62,9 @@ struct rdma_am_peer {
     uint32_t heard;  /* replies that operations got; wraps */
     unsigned replies_queued;
     bool pumping;
-    bool replying; /* a reply is being sent: others queue behind it */
-    int lost;      /* the first error of an operation without callback; see rdma_am_lose */
+    bool replying;   /* a reply is being sent: others queue behind it */
+    bool unreaching; /* it cannot reach this side's memory */
+    int lost;        /* the first error of an operation without callback; see rdma_am_lose */
 };
 
 int rdma_am_create(struct rdma_am **am, const struct rdma_am_config *config) KEEL_MUST_CHECK;
@@ -80,6 +85,17 @@ void rdma_am_take(struct rdma_am *am, struct rdma_am_peer *peer, uint32_t claime
 /* As btl_put and btl_get. */
 int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call);
 int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call);
+/* The same by both sides at once, for modules with reach: the target copies from the front, chunk
+ * by chunk as it is asked, and this side from the end, in rdma_am_work. */
+int rdma_am_share(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call,
+                  bool put);
+enum rdma_am_work {
+    RDMA_AM_IDLE,
+    RDMA_AM_COPIED, /* one chunk; callbacks may have ended the peer */
+    RDMA_AM_WAITS   /* the target was asked for all that is left: it may be taken from it */
+};
+/* This side's part of the oldest shared operation to a peer. */
+enum rdma_am_work rdma_am_work(struct rdma_am *am, struct rdma_am_peer *peer);
 /* As the module's three calls, but never 1. */
 int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct atomic_call *call);
 /* Handles a frame. BAD_PARAM: it breaks the protocol, and the module should drop the peer. */
@@ -114,6 +130,8 @@ bool rdma_am_peer_active(const struct rdma_am_peer *peer);
 /* Whether any operation of this side's is not complete; and of one peer's. */
 bool rdma_am_open(const struct rdma_am *am);
 bool rdma_am_peer_open(const struct rdma_am_peer *peer);
+/* Any operation is shared. */
+bool rdma_am_shares(const struct rdma_am *am);
 /* Something found no room, and is tried again by rdma_am_progress. */
 bool rdma_am_stuck(const struct rdma_am *am);
 /* One more operation could begin. */

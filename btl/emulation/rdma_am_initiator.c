@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Requests of shared operations that a target has at a time: enough to go on while this side copies
+ * a chunk, and few to wait for when there is nothing left to copy. */
+#define SHARE_WINDOW 4
+
 /* The initiator's side of an operation. It ends when everything was requested (or it failed), every
  * request was answered and no descriptor of it is with the module. */
 struct am_op {
@@ -19,12 +23,13 @@ struct am_op {
     bool cancelled;
     bool taken;          /* by this side: what is requested is all that it waits for */
     bool over;           /* called back; it stays until its descriptors are back */
+    bool barred;         /* shared, but no side reaches the other: it is asked for anew */
     bool started;        /* the first request was made: matters for size 0 */
     unsigned unanswered; /* requests */
     unsigned sends;      /* descriptors with the module */
     int status;
     uint32_t newest;            /* the number of its last request */
-    size_t goal;                /* bytes that the target is to carry out */
+    size_t goal;                /* bytes that the target is to carry out; this side has the rest */
     size_t requested, answered; /* of them */
     uint64_t began_ns;          /* 0: nobody asks */
     struct rdma_call call;
@@ -55,8 +60,14 @@ static struct am_op *op_take(struct rdma_am *am)
     return op;
 }
 
+static bool is_put(const struct am_op *op)
+{
+    return op->kind == RDMA_AM_PUT || op->kind == RDMA_AM_PULL;
+}
+
 static void op_free(struct rdma_am *am, struct am_op *op)
 {
+    am->shared_ops -= rdma_am_is_shared(op->kind);
     list_remove(&op->link);
     list_append(&am->free_ops, &op->link);
     op->generation++;
@@ -66,8 +77,8 @@ static void op_free(struct rdma_am *am, struct am_op *op)
 static void op_call_back(struct rdma_am *am, const struct am_op *done)
 {
     if (done->began_ns > 0 && done->status == OPAL_SUCCESS) {
-        am->config.timed(am->config.module, done->peer->endpoint, done->kind == RDMA_AM_PUT,
-                         done->call.size, done->began_ns);
+        am->config.timed(am->config.module, done->peer->endpoint, is_put(done),
+                         rdma_am_is_shared(done->kind), done->call.size, done->began_ns);
     }
     if (done->call.cbfunc) {
         rdma_call_back(&done->call, am->config.module, done->peer->known_as, done->status);
@@ -158,6 +169,9 @@ static unsigned char *local_at(const struct am_op *op, size_t offset)
 /* Bytes of each chunk of a put or get but the last. */
 static size_t chunk_bytes(const struct rdma_am *am, const struct am_op *op)
 {
+    if (rdma_am_is_shared(op->kind)) {
+        return am->config.share_bytes;
+    }
     return op->kind == RDMA_AM_PUT && am->config.put_bytes > 0
                ? am->config.put_bytes
                : am->config.module->btl_max_send_size - RDMA_AM_REQUEST_BYTES;
@@ -221,6 +235,7 @@ static void chunk_encode(const struct am_op *op, mca_btl_base_descriptor_t *desc
         .region_index = op->handle.index,
         .region_generation = op->handle.generation,
         .atomic = op->atomic,
+        .there = (uint64_t) (uintptr_t) op->call.local_address + op->requested,
     };
     rdma_am_encode(descriptor->des_segments[0].seg_addr.pval, &frame);
 }
@@ -284,6 +299,17 @@ static int op_request(struct rdma_am *am, struct am_op *op)
     return OPAL_SUCCESS;
 }
 
+bool am_may_request(const struct rdma_am *am, const struct rdma_am_peer *peer)
+{
+    const struct am_op *op = container_of(peer->requesting.next, struct am_op, link);
+    if (!rdma_am_is_shared(op->kind)) {
+        return peer->unanswered < peer->window;
+    }
+    bool last = op->link.next == &peer->requesting;
+    bool mine = last && op->goal - op->requested <= am->config.share_bytes;
+    return !mine && peer->unanswered < peer->window && peer->unanswered < SHARE_WINDOW;
+}
+
 int am_request_next(struct rdma_am *am, struct rdma_am_peer *peer)
 {
     return op_request(am, container_of(peer->requesting.next, struct am_op, link));
@@ -304,8 +330,31 @@ static void chunks_take(const struct rdma_am *am, struct am_op *op, uint32_t cla
     }
 }
 
-static void ops_take(const struct rdma_am *am, struct list *taken, struct list *from,
-                     uint32_t claimed)
+/* Of a shared operation that is barred: what is left is asked for as of any other, and as a new
+ * one: the requests of an operation are numbered without a gap. */
+static void op_ask_anew(struct rdma_am *am, struct am_op *op)
+{
+    am->shared_ops--;
+    op->kind = is_put(op) ? RDMA_AM_PUT : RDMA_AM_GET;
+    op->barred = false;
+    op->requested = op->answered;
+    op->started = op->requested > 0;
+    list_remove(&op->link);
+    list_append(&op->peer->requesting, &op->link);
+}
+
+/* A shared one whose sides do not reach each other. It waits for what the target was asked for. */
+static void op_bar(struct rdma_am *am, struct am_op *op)
+{
+    op->barred = true;
+    list_remove(&op->link);
+    list_append(&op->peer->waiting, &op->link);
+    if (op->unanswered == 0) {
+        op_ask_anew(am, op);
+    }
+}
+
+static void ops_take(struct rdma_am *am, struct list *taken, struct list *from, uint32_t claimed)
 {
     struct am_op *op;
     list_for_each (op, from, struct am_op, link) {
@@ -313,7 +362,9 @@ static void ops_take(const struct rdma_am *am, struct list *taken, struct list *
             continue;
         }
         chunks_take(am, op, claimed);
-        if (!all_requested(op)) {
+        if (op->barred && op->unanswered == 0) {
+            op_ask_anew(am, op);
+        } else if (!op->barred && !all_requested(op)) {
             op->taken = true;
             list_remove(&op->link);
             list_append(taken, &op->link);
@@ -328,14 +379,14 @@ static struct am_op *first_taken(const struct rdma_am_peer *peer)
     return list_empty(&peer->requesting) || !op->taken ? NULL : op;
 }
 
-static int rest_copy(const struct rdma_am *am, struct am_op *op)
+static int part_copy(const struct rdma_am *am, struct am_op *op, size_t offset, size_t size)
 {
-    struct rdma_call rest = op->call;
-    rest.local_address = local_at(op, op->requested);
-    rest.remote_address += op->requested;
-    rest.remote_handle = (mca_btl_base_registration_handle_t *) (void *) &op->handle;
-    rest.size -= op->requested;
-    return am->config.copy(am->config.module, op->peer->endpoint, op->kind == RDMA_AM_PUT, &rest);
+    struct rdma_call part = op->call;
+    part.local_address = local_at(op, offset);
+    part.remote_address += offset;
+    part.remote_handle = (mca_btl_base_registration_handle_t *) (void *) &op->handle;
+    part.size = size;
+    return am->config.copy(am->config.module, op->peer->endpoint, is_put(op), &part);
 }
 
 void rdma_am_take(struct rdma_am *am, struct rdma_am_peer *peer, uint32_t claimed)
@@ -350,7 +401,7 @@ void rdma_am_take(struct rdma_am *am, struct rdma_am_peer *peer, uint32_t claime
     for (struct am_op *op = first_taken(peer); op; op = first_taken(peer)) {
         int status = op->status;
         if (status == OPAL_SUCCESS) {
-            status = rest_copy(am, op);
+            status = part_copy(am, op, op->requested, op->goal - op->requested);
             if (status == OPAL_ERR_NOT_AVAILABLE) {
                 break;
             }
@@ -366,6 +417,38 @@ void rdma_am_take(struct rdma_am *am, struct rdma_am_peer *peer, uint32_t claime
     }
     peer->pumping = false;
     am_peer_pump(am, peer);
+}
+
+static void last_chunk_copy(struct rdma_am *am, struct am_op *op)
+{
+    size_t left = op->goal - op->requested;
+    size_t size = left < am->config.share_bytes ? left : am->config.share_bytes;
+    int status = part_copy(am, op, op->goal - size, size);
+    if (status == OPAL_ERR_NOT_AVAILABLE) {
+        op_bar(am, op);
+        return;
+    }
+    op->goal -= size;
+    op->started = op->started || op->goal == 0;
+    if (status != OPAL_SUCCESS || all_requested(op)) {
+        op_stop(op, status);
+        op_settle(am, op);
+    }
+}
+
+enum rdma_am_work rdma_am_work(struct rdma_am *am, struct rdma_am_peer *peer)
+{
+    const struct list *ops = list_empty(&peer->requesting) ? &peer->waiting : &peer->requesting;
+    struct am_op *op = container_of(ops->next, struct am_op, link);
+    if (list_empty(ops) || !rdma_am_is_shared(op->kind) || op->barred) {
+        return RDMA_AM_IDLE;
+    }
+    if (ops == &peer->waiting) {
+        return RDMA_AM_WAITS;
+    }
+    last_chunk_copy(am, op);
+    am_peer_pump(am, peer);
+    return RDMA_AM_COPIED;
 }
 
 static bool is_timed(const struct rdma_am *am, enum rdma_am_kind kind, size_t size)
@@ -392,6 +475,7 @@ static int op_start(struct rdma_am *am, struct rdma_am_peer *peer, enum rdma_am_
     if (atomic) {
         op->atomic = *atomic;
     }
+    am->shared_ops += rdma_am_is_shared(kind);
     list_append(&peer->requesting, &op->link);
     am_peer_pump(am, peer);
     return OPAL_SUCCESS;
@@ -405,6 +489,12 @@ int rdma_am_put(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma
 int rdma_am_get(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call)
 {
     return op_start(am, peer, RDMA_AM_GET, call, NULL);
+}
+
+int rdma_am_share(struct rdma_am *am, struct rdma_am_peer *peer, const struct rdma_call *call,
+                  bool put)
+{
+    return op_start(am, peer, put ? RDMA_AM_PULL : RDMA_AM_PUSH, call, NULL);
 }
 
 int rdma_am_atomic(struct rdma_am *am, struct rdma_am_peer *peer, const struct atomic_call *call)
@@ -428,6 +518,19 @@ static void take_payload(const struct am_op *op, const mca_btl_base_segment_t *s
     }
 }
 
+/* How it went with a chunk that the target has answered for. It is this side's where the target
+ * could not reach the memory. */
+static int answered(struct rdma_am *am, struct am_op *op, const struct rdma_am_frame *frame)
+{
+    if (frame->status != OPAL_ERR_NOT_AVAILABLE || !rdma_am_is_shared(op->kind)) {
+        return frame->status;
+    }
+    op->peer->unreaching = true;
+    return op->status == OPAL_SUCCESS && !op->barred
+               ? part_copy(am, op, (size_t) frame->offset, (size_t) frame->size)
+               : op->status;
+}
+
 int am_receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
                      const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,
                      size_t count, size_t payload)
@@ -437,23 +540,30 @@ int am_receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
         op->peer != peer) {
         return OPAL_SUCCESS; /* a late one, to an operation that was cancelled */
     }
-    bool has_data = op->kind != RDMA_AM_PUT && frame->status == OPAL_SUCCESS;
-    if (frame->kind != op->kind + 1 || op->unanswered == 0 || frame->offset != op->answered ||
+    bool has_data =
+        op->kind != RDMA_AM_PUT && !rdma_am_is_shared(op->kind) && frame->status == OPAL_SUCCESS;
+    if (frame->kind != op->kind + 1 || op->unanswered == 0 ||
+        (frame->offset != op->answered && !op->barred) ||
         frame->size > op->requested - op->answered || payload != (has_data ? frame->size : 0)) {
         return OPAL_ERR_BAD_PARAM;
     }
     if (payload > 0) {
         take_payload(op, segments, count);
     }
-    op->answered += (size_t) frame->size;
     op->unanswered--;
     peer->unanswered--;
     peer->heard++;
     peer->window += peer->window < RDMA_AM_WINDOW;
-    if (frame->status != OPAL_SUCCESS) {
-        op_stop(op, frame->status);
+    int status = answered(am, op, frame);
+    if (op->barred || (status == OPAL_ERR_NOT_AVAILABLE && rdma_am_is_shared(op->kind))) {
+        op_bar(am, op);
+    } else {
+        op->answered += (size_t) frame->size;
+        if (status != OPAL_SUCCESS) {
+            op_stop(op, status);
+        }
+        op_settle(am, op);
     }
-    op_settle(am, op);
     am_peer_pump(am, peer);
     return OPAL_SUCCESS;
 }

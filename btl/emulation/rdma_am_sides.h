@@ -13,6 +13,7 @@ struct rdma_am {
     uint32_t used_ops;
     uint32_t live_ops;
     uint32_t over_ops; /* of the live ones */
+    uint32_t shared_ops;
     struct list free_ops;
     struct pool replies;
     struct list stuck; /* peers */
@@ -29,7 +30,9 @@ void am_copy_payload(unsigned char *to, const mca_btl_base_segment_t *segments, 
 /* rdma_am_initiator.c. NULL: no memory. */
 struct am_op *am_ops_create(uint32_t count);
 void am_ops_cancel(struct rdma_am *am, struct rdma_am_peer *peer, int status);
-/* Of the first operation that is requesting; there is one. A shortage leaves it as it was. */
+/* There is an operation that is requesting. Whether the next chunk is for the target to carry out
+ * now, and asks for it; a shortage leaves all as it was. */
+bool am_may_request(const struct rdma_am *am, const struct rdma_am_peer *peer);
 int am_request_next(struct rdma_am *am, struct rdma_am_peer *peer);
 int am_receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
                      const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,

@@ -185,6 +185,22 @@ static int receive_atomic(struct rdma_am *am, struct rdma_am_peer *peer,
     return reply(am, peer, frame, status, before);
 }
 
+/* A region is checked just before its bytes move, which they do now. */
+static int receive_shared(struct rdma_am *am, struct rdma_am_peer *peer,
+                          const struct rdma_am_frame *frame)
+{
+    const bool put = frame->kind == RDMA_AM_PULL;
+    int status = OPAL_SUCCESS;
+    void *memory =
+        chunk_access(am, peer, frame,
+                     put ? MCA_BTL_REG_FLAG_REMOTE_WRITE : MCA_BTL_REG_FLAG_REMOTE_READ, &status);
+    if (memory) {
+        status = am->config.reach(am->config.module, peer->endpoint, put, memory, frame->there,
+                                  (size_t) frame->size);
+    }
+    return reply(am, peer, frame, status, 0);
+}
+
 int am_receive_request(struct rdma_am *am, struct rdma_am_peer *peer,
                        const struct rdma_am_frame *frame, const mca_btl_base_segment_t *segments,
                        size_t count, size_t payload)
@@ -192,7 +208,8 @@ int am_receive_request(struct rdma_am *am, struct rdma_am_peer *peer,
     const struct rdma_am_config *config = &am->config;
     size_t reply_room = config->module->btl_max_send_size - RDMA_AM_REPLY_BYTES;
     if (payload != (frame->kind == RDMA_AM_PUT ? frame->size : 0) ||
-        (frame->kind == RDMA_AM_GET && frame->size > reply_room)) {
+        (frame->kind == RDMA_AM_GET && frame->size > reply_room) ||
+        (rdma_am_is_shared(frame->kind) && (!config->reach || frame->size > config->share_bytes))) {
         return OPAL_ERR_BAD_PARAM;
     }
     if (frame->kind != RDMA_AM_ATOMIC && config->claim &&
@@ -204,6 +221,9 @@ int am_receive_request(struct rdma_am *am, struct rdma_am_peer *peer,
         return receive_put(am, peer, frame, segments, count);
     case RDMA_AM_GET:
         return reply(am, peer, frame, OPAL_SUCCESS, 0);
+    case RDMA_AM_PULL:
+    case RDMA_AM_PUSH:
+        return receive_shared(am, peer, frame);
     default:
         return receive_atomic(am, peer, frame);
     }

@@ -5,13 +5,22 @@
 
 bool rdma_am_is_request(enum rdma_am_kind kind)
 {
-    return kind == RDMA_AM_PUT || kind == RDMA_AM_GET || kind == RDMA_AM_ATOMIC;
+    return kind == RDMA_AM_PUT || kind == RDMA_AM_GET || kind == RDMA_AM_ATOMIC ||
+           rdma_am_is_shared(kind);
+}
+
+bool rdma_am_is_shared(enum rdma_am_kind kind)
+{
+    return kind == RDMA_AM_PULL || kind == RDMA_AM_PUSH;
 }
 
 size_t rdma_am_frame_bytes(enum rdma_am_kind kind)
 {
     if (kind == RDMA_AM_ATOMIC) {
         return RDMA_AM_ATOMIC_BYTES;
+    }
+    if (rdma_am_is_shared(kind)) {
+        return RDMA_AM_SHARED_BYTES;
     }
     return rdma_am_is_request(kind) ? RDMA_AM_REQUEST_BYTES : RDMA_AM_REPLY_BYTES;
 }
@@ -37,13 +46,15 @@ void rdma_am_encode(unsigned char *bytes, const struct rdma_am_frame *frame)
         put_le32(bytes + 60, 0);
         put_le64(bytes + 64, frame->atomic.operand);
         put_le64(bytes + 72, frame->atomic.value);
+    } else if (rdma_am_is_shared(frame->kind)) {
+        put_le64(bytes + 56, frame->there);
     }
 }
 
 int rdma_am_decode(struct rdma_am_frame *frame, const unsigned char *bytes, size_t size)
 {
     if (size < RDMA_AM_REPLY_BYTES || bytes[0] != RDMA_AM_VERSION || bytes[1] < RDMA_AM_PUT ||
-        bytes[1] > RDMA_AM_ATOMIC_REPLY || bytes[2] != 0 || bytes[3] != 0) {
+        bytes[1] > RDMA_AM_PUSH_REPLY || bytes[2] != 0 || bytes[3] != 0) {
         return OPAL_ERR_BAD_PARAM;
     }
     struct rdma_am_frame decoded = {
@@ -75,6 +86,8 @@ int rdma_am_decode(struct rdma_am_frame *frame, const unsigned char *bytes, size
             (decoded.size != sizeof(uint32_t) && decoded.size != sizeof(uint64_t))) {
             return OPAL_ERR_BAD_PARAM;
         }
+    } else if (rdma_am_is_shared(decoded.kind)) {
+        decoded.there = get_le64(bytes + 56);
     }
     *frame = decoded;
     return OPAL_SUCCESS;

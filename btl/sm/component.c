@@ -129,11 +129,13 @@ static void sm_devices(keel_device_fn visit, void *arg)
 }
 
 static const struct btl_stat stats[] = {
-    {"copies", "calls", "Puts and gets, or rests of them, copied by CMA.",
+    {"copies", "calls", "Puts and gets, or parts of them, copied by CMA.",
      BTL_STAT_AT(struct sm_module, counts.copies)},
     {"copied_bytes", "bytes", "Bytes of them.", BTL_STAT_AT(struct sm_module, counts.copied_bytes)},
     {"by_target", "calls", "Puts and gets that went through the target.",
      BTL_STAT_AT(struct sm_module, counts.by_target)},
+    {"shared", "calls", "Puts and gets that both sides copied by CMA.",
+     BTL_STAT_AT(struct sm_module, counts.shared)},
     {"stalls", "times", "Sends found the ring to a peer full.",
      BTL_STAT_AT(struct sm_module, counts.stalls)},
     {NULL, NULL, NULL, 0},

@@ -9,6 +9,8 @@
 #define LOOKS 4
 /* Requests to a peer that nothing is known of: each holds a fragment. */
 #define FIRST_WINDOW 2
+/* One that leaves more of its ring unread is asked for no part. */
+#define UNREAD_SHARE 4
 
 bool sm_claims(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
                uint32_t number)
@@ -65,7 +67,7 @@ static bool is_absent(const struct sm_module *module, struct mca_btl_base_endpoi
 }
 
 /* Copies all that the peer has not claimed; its callbacks may end the endpoint. */
-static void take(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, uint64_t now)
+static void take(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
     struct sm_tx *tx = &endpoint->tx;
     uint32_t last = endpoint->am.asked, claimed = last;
@@ -73,10 +75,34 @@ static void take(struct sm_module *module, struct mca_btl_base_endpoint_t *endpo
         sm_endpoint_fail(module, endpoint, true, "it claimed what it was not asked for");
         return;
     }
-    endpoint->help = (struct sm_help){
-        .absent_us = now + (uint64_t) ABSENCES * module->params.patience_us, .tail = tx->ring.tail};
-    endpoint->am.window = FIRST_WINDOW;
     rdma_am_take(module->am, &endpoint->am, claimed);
+}
+
+bool sm_shares(const struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
+{
+    struct sm_tx_ring *ring = &endpoint->tx.ring;
+    if (module->params.patience_us == 0 || endpoint->am.unreaching || !sm_helps(endpoint)) {
+        return false;
+    }
+    return !endpoint->tx.open || (sm_tx_ring_refresh(ring) == ORTE_SUCCESS &&
+                                  ring->tail - ring->consumed <= ring->count / UNREAD_SHARE);
+}
+
+int sm_help_work(struct sm_module *module)
+{
+    struct mca_btl_base_endpoint_t *endpoint;
+    list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
+        enum rdma_am_work work = endpoint->life.state == PEER_UP
+                                     ? rdma_am_work(module->am, &endpoint->am)
+                                     : RDMA_AM_IDLE;
+        if (work == RDMA_AM_WAITS) {
+            take(module, endpoint);
+        }
+        if (work != RDMA_AM_IDLE) {
+            return work == RDMA_AM_COPIED; /* callbacks may have changed the list */
+        }
+    }
+    return 0;
 }
 
 void sm_help_check(struct sm_module *module, uint64_t now)
@@ -84,7 +110,11 @@ void sm_help_check(struct sm_module *module, uint64_t now)
     struct mca_btl_base_endpoint_t *endpoint;
     list_for_each (endpoint, &module->peers.used, struct mca_btl_base_endpoint_t, life.link) {
         if (is_absent(module, endpoint, now)) {
-            take(module, endpoint, now);
+            endpoint->help = (struct sm_help){.absent_us = now + (uint64_t) ABSENCES *
+                                                                     module->params.patience_us,
+                                              .tail = endpoint->tx.ring.tail};
+            endpoint->am.window = FIRST_WINDOW;
+            take(module, endpoint);
             return; /* callbacks may have changed the list */
         }
     }

@@ -32,6 +32,12 @@ bool sm_claims(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpo
 void sm_help_init(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 /* Whether the peer, whose memory could be copied from here, may be asked to copy. */
 bool sm_helps(struct mca_btl_base_endpoint_t *endpoint);
+/* Whether it is to copy a part of an operation that is this side's: it polls, and reads what it is
+ * asked for. */
+bool sm_shares(const struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
+/* Progress's part of what is shared: a chunk of it. What the peer has not begun when nothing else
+ * is left is this side's, too. Returns how many chunks were copied. */
+int sm_help_work(struct sm_module *module);
 /* Progress's part, now and then: copies what one peer has left lying. */
 void sm_help_check(struct sm_module *module, uint64_t now);
 

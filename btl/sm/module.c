@@ -13,6 +13,8 @@
 #define PEER_SPARE ((size_t) 4 << 20)
 #define EAGER_CHUNK 16
 #define MAX_SEND_CHUNK 4
+/* Of a put or get that both sides copy, at a time: some microseconds. */
+#define SHARE_BYTES ((size_t) 64 << 10)
 /* Rare work is done once in this many passes. */
 #define CHECK_PASSES 256
 /* Between fragments, so that those of a power of two do not share their cache sets. */
@@ -125,6 +127,9 @@ int sm_module_progress(mca_btl_base_module_t *btl)
     }
     if (rdma_am_active(module->am)) {
         events += rdma_am_progress(module->am);
+    }
+    if (rdma_am_shares(module->am)) {
+        events += sm_help_work(module);
     }
     if (++module->passes % CHECK_PASSES == 0) {
         sm_endpoints_check(module);
@@ -278,6 +283,8 @@ static int parts_create(struct sm_module *module)
         .send = sm_channel_send,
         .claim = sm_claims,
         .copy = sm_copy_rest,
+        .reach = sm_reach,
+        .share_bytes = SHARE_BYTES,
         .timed = sm_time_of_asked,
         .timed_bytes = SM_PACE_MIN,
     };

@@ -86,7 +86,7 @@ struct sm_op {
 
 /* For btl/framework/stats.h. */
 struct sm_counts {
-    uint64_t copies, copied_bytes, by_target, stalls;
+    uint64_t copies, copied_bytes, by_target, shared, stalls;
 };
 
 struct sm_module {
@@ -228,9 +228,12 @@ int sm_ops_complete(struct sm_module *module);
  * happened, and single copy is over for this peer. */
 int sm_copy_rest(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool put,
                  const struct rdma_call *rest);
-/* For the same: how long one took that went through the target. */
+/* The same at the target, where it is told the peer's address; the region was checked. */
+int sm_reach(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool put,
+             void *here, uint64_t there, size_t size);
+/* For the same: how long one took that the target had a part in. */
 void sm_time_of_asked(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                      bool put, size_t size, uint64_t began_ns);
+                      bool put, bool shared, size_t size, uint64_t began_ns);
 /* Only those of one endpoint, now. */
 void sm_ops_flush(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 

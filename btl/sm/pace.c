@@ -39,7 +39,7 @@ static void end_trial(struct sm_course *course)
     course->share = course->share == 0              ? SM_PACE_SHARE_FIRST
                     : course->share < SM_PACE_SHARE ? course->share * 2
                                                     : SM_PACE_SHARE;
-    course->wait_ns = course->share * (course->ns + course->beside_ns);
+    course->wait_ns = course->share * course->ns;
     course->lost = course->cost[course->way] > FASTER * course->cost[other];
     course->way = course->lost ? other : course->way;
 }
@@ -56,7 +56,6 @@ static void end_run(struct sm_course *course)
     } else if (course->warm) {
         course->wait_ns = 0;
         course->tries = true;
-        course->beside_ns = 0;
         course->way = !course->way;
     }
     course->warm = true;
@@ -81,10 +80,6 @@ void sm_pace_count(struct sm_pace *pace, enum sm_way way, const struct sm_timed 
     pace->ended_ns = timed->ended_ns;
     if (way != (enum sm_way) course->way) { /* it began before the way changed */
         course->wait_ns += course->lost && !course->tries ? course->share * ns : 0;
-        return;
-    }
-    if (timed->beside && course->tries && course->beside_ns < SM_PACE_BESIDE_NS) {
-        course->beside_ns += ns;
         return;
     }
     course->ns += ns;

@@ -9,9 +9,6 @@
  * what was measured first, while neither side was warm, is soon put right, and later on trials take
  * at most a 64th of the time.
  *
- * When a trial of one's own copies begins, the peer still copies what it was asked for before. Both
- * at once say nothing of either, so the trial begins when that is over, or after SM_PACE_BESIDE_NS.
- *
  * Operations are carried out one after the other, so one takes the time since the last one ended:
  * what the caller does between them may go on beside a peer's copying, and not beside one's own.
  * Where it does much more than that, so that no way matters, its time is left out. */
@@ -30,8 +27,7 @@ enum {
     SM_PACE_SHARE_FIRST = 4,
     SM_PACE_SHARE = 64,
     /* So many times an operation's own time may be what the caller does before it. */
-    SM_PACE_GAP = 16,
-    SM_PACE_BESIDE_NS = 20 * SM_PACE_RUN_NS /* of a trial is left out at most */
+    SM_PACE_GAP = 16
 };
 #define SM_PACE_MIN ((size_t) 1 << SM_PACE_BITS_MIN)
 
@@ -45,7 +41,6 @@ struct sm_course {
     uint8_t share;       /* of the next trial; 0: there was none yet */
     uint32_t ended;      /* operations of this run */
     float ns, kib;       /* of them */
-    float beside_ns;     /* of the trial's copies that were left out */
     float wait_ns;       /* before the next trial */
 };
 
@@ -57,7 +52,6 @@ struct sm_pace {
 /* An operation that was measured. */
 struct sm_timed {
     bool put;
-    bool beside; /* it was copied from here while the peer copied, too */
     size_t size; /* at least SM_PACE_MIN */
     uint64_t began_ns, ended_ns;
 };

@@ -85,17 +85,26 @@ static void note_pace(struct mca_btl_base_endpoint_t *endpoint, enum sm_way way,
                       size_t size, uint64_t began_ns)
 {
     if (endpoint->pace && began_ns > 0) {
-        const bool beside = way == SM_COPY && rdma_am_peer_open(&endpoint->am);
-        const struct sm_timed timed = {put, beside, size, began_ns, clock_ns()};
+        const struct sm_timed timed = {put, size, began_ns, clock_ns()};
         sm_pace_count(endpoint->pace, way, &timed);
     }
 }
 
 void sm_time_of_asked(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
-                      bool put, size_t size, uint64_t began_ns)
+                      bool put, bool shared, size_t size, uint64_t began_ns)
 {
     (void) btl;
-    note_pace(endpoint, SM_ASK, put, size, began_ns);
+    note_pace(endpoint, shared ? SM_COPY : SM_ASK, put, size, began_ns);
+}
+
+/* Of the peer, or of single copy to it, when a copy ended with this status. */
+static void note_end(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint, int status)
+{
+    if (status == ORTE_ERR_NOT_AVAILABLE) {
+        endpoint->cma = SM_CMA_OFF;
+    } else if (status == ORTE_ERR_UNREACH) {
+        sm_endpoint_fail(module, endpoint, false, "it ended");
+    }
 }
 
 /* Checks and copies. NOT_AVAILABLE: nothing happened, and single copy is over for this peer. */
@@ -115,11 +124,7 @@ static int copy(struct sm_module *module, const struct access *access)
         note_pace(endpoint, access->way, access->put, call->size, access->began_ns);
         return access->put ? status : check(module, access);
     }
-    if (status == ORTE_ERR_NOT_AVAILABLE) {
-        endpoint->cma = SM_CMA_OFF;
-    } else if (status == ORTE_ERR_UNREACH) {
-        sm_endpoint_fail(module, endpoint, false, "it ended");
-    }
+    note_end(module, endpoint, status);
     return status;
 }
 
@@ -148,6 +153,17 @@ int sm_copy_rest(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *end
     struct access access = {.endpoint = endpoint, .put = put, .call = rest};
     memcpy(&access.handle, rest->remote_handle, sizeof(access.handle));
     return copy(sm_of(btl), &access);
+}
+
+int sm_reach(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint, bool put,
+             void *here, uint64_t there, size_t size)
+{
+    if (!cma_works(endpoint)) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
+    int status = sm_cma_copy(&endpoint->process, !put, here, there, size);
+    note_end(sm_of(btl), endpoint, status);
+    return status;
 }
 
 static int ready(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
@@ -190,7 +206,13 @@ int sm_rdma(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint
         return status;
     }
     struct access access = {.endpoint = endpoint, .put = put, .call = call};
-    if (is_mine(module, &access)) {
+    const bool mine = is_mine(module, &access);
+    if (mine && call->size >= SM_PACE_MIN && sm_shares(module, endpoint)) {
+        status = rdma_am_share(module->am, &endpoint->am, call, put);
+        module->counts.shared += status == OPAL_SUCCESS;
+        return status;
+    }
+    if (mine) {
         access.began_ns = call->size >= SM_PACE_MIN ? clock_ns() : 0;
         memcpy(&access.handle, call->remote_handle, sizeof(access.handle));
         status = single_copy(module, &access);

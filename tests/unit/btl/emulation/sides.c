@@ -155,6 +155,12 @@ static int side_copy(mca_btl_base_module_t *module, struct mca_btl_base_endpoint
     return side_of(module)->copy(module, endpoint, put, rest);
 }
 
+static int side_reach(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
+                      bool put, void *here, uint64_t there, size_t size)
+{
+    return side_of(module)->reach(module, endpoint, put, here, there, size);
+}
+
 static void side_open(struct side *side, struct side *other, enum delivery delivery,
                       size_t put_bytes)
 {
@@ -175,7 +181,9 @@ static void side_open(struct side *side, struct side *other, enum delivery deliv
                                           .put_bytes = put_bytes,
                                           .send = side_send,
                                           .claim = side_claim,
-                                          .copy = side_copy};
+                                          .copy = side_copy,
+                                          .reach = side_reach,
+                                          .share_bytes = RDMA_SIDE_SHARE};
     ck_assert_int_eq(rdma_am_create(&side->am, &config), ORTE_SUCCESS);
     rdma_am_peer_init(&side->peer, other < side ? endpoint_a : endpoint_b);
     side->memory = calloc(1, RDMA_SIDE_BYTES);

@@ -7,7 +7,13 @@
 #include <btl/emulation/rdma_am_wire.h>
 #include <btl/memory/desc.h>
 
-enum { RDMA_SIDE_MAX_SEND = 1024, RDMA_SIDE_BYTES = 65536, RDMA_SIDE_OPS = 100, RDMA_PIPE = 512 };
+enum {
+    RDMA_SIDE_MAX_SEND = 1024,
+    RDMA_SIDE_BYTES = 65536,
+    RDMA_SIDE_SHARE = 1000, /* of a shared operation, in a chunk */
+    RDMA_SIDE_OPS = 100,
+    RDMA_PIPE = 512
+};
 
 /* What a send does: brings its frame over before it returns, leaves it in the pipe, or now this and
  * now that, with shortages in between. */
@@ -28,7 +34,9 @@ struct side {
     bool (*claim)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint,
                   uint32_t number); /* NULL: all are this side's */
     int (*copy)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
-                const struct rdma_call *rest);  /* only for rdma_am_take */
+                const struct rdma_call *rest); /* only for rdma_am_take and rdma_am_work */
+    int (*reach)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
+                 void *here, uint64_t there, size_t size); /* only for rdma_am_share */
     int depth, deepest;                         /* of sends inside sends */
     mca_btl_base_descriptor_t *pipe[RDMA_PIPE]; /* complete when their frames are delivered */
     size_t first, count;

@@ -29,7 +29,7 @@ START_TEST(requests_have_golden_bytes)
         .region_generation = 0x61626364,
     };
     static const unsigned char golden[RDMA_AM_REQUEST_BYTES] = {
-        0x04, 0x03, 0x00, 0x00, 0x0c, 0x0b, 0x0a, 0x09, 0x04, 0x03, 0x02, 0x01, 0x08, 0x07,
+        0x05, 0x03, 0x00, 0x00, 0x0c, 0x0b, 0x0a, 0x09, 0x04, 0x03, 0x02, 0x01, 0x08, 0x07,
         0x06, 0x05, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25,
         0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x48, 0x47,
         0x46, 0x45, 0x44, 0x43, 0x42, 0x41, 0x54, 0x53, 0x52, 0x51, 0x64, 0x63, 0x62, 0x61};
@@ -67,6 +67,26 @@ START_TEST(atomics_have_golden_bytes)
 }
 END_TEST
 
+START_TEST(shared_requests_have_golden_bytes)
+{
+    const struct rdma_am_frame pull = {.kind = RDMA_AM_PULL,
+                                       .offset = 0x20,
+                                       .size = 0x10,
+                                       .total = 0x30,
+                                       .there = 0x7172737475767778};
+    static const unsigned char tail[] = {0x78, 0x77, 0x76, 0x75, 0x74, 0x73, 0x72, 0x71};
+    unsigned char bytes[RDMA_AM_SHARED_BYTES];
+    struct rdma_am_frame decoded;
+    rdma_am_encode(bytes, &pull);
+    ck_assert_int_eq(bytes[1], 7);
+    ck_assert_mem_eq(bytes + RDMA_AM_REQUEST_BYTES, tail, sizeof(tail));
+    expect_same(bytes, sizeof(bytes));
+    ck_assert_int_eq(rdma_am_decode(&decoded, bytes, sizeof(bytes) - 1), OPAL_ERR_BAD_PARAM);
+    bytes[24]++; /* size */
+    ck_assert_int_eq(rdma_am_decode(&decoded, bytes, sizeof(bytes)), OPAL_ERR_BAD_PARAM);
+}
+END_TEST
+
 START_TEST(replies_that_cannot_be_are_refused)
 {
     const struct rdma_am_frame reply = {
@@ -76,7 +96,7 @@ START_TEST(replies_that_cannot_be_are_refused)
         unsigned char byte;
         const char *what;
     } wrong[] = {
-        {0, 0, "version"}, {0, 1, "version"}, {1, 0, "kind"},           {1, 7, "kind"},
+        {0, 0, "version"}, {0, 4, "version"}, {1, 0, "kind"},           {1, 11, "kind"},
         {2, 1, "zero"},    {3, 1, "zero"},    {7, 0, "status above 0"},
     };
     unsigned char bytes[RDMA_AM_REPLY_BYTES];

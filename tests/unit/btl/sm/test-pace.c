@@ -21,7 +21,7 @@ static enum sm_way one(struct world *world, bool put, size_t size)
     uint64_t began = world->now, ns = world->cost[way] * size / MIB;
     world->now += ns;
     world->ns[way] += ns;
-    const struct sm_timed timed = {put, false, size, began, world->now};
+    const struct sm_timed timed = {put, size, began, world->now};
     sm_pace_count(&world->pace, way, &timed);
     world->now += 1000; /* the caller's own work */
     return way;
@@ -138,7 +138,7 @@ START_TEST(a_queue_is_measured_by_its_ends)
         if (i >= DEPTH) { /* the oldest ends */
             busy_until = (busy_until > *mine ? busy_until : *mine) + 45000;
             world.now = world.now > busy_until ? world.now : busy_until;
-            const struct sm_timed timed = {true, false, MIB, *mine, world.now};
+            const struct sm_timed timed = {true, MIB, *mine, world.now};
             sm_pace_count(&world.pace, SM_ASK, &timed);
         }
         while (sm_pace_way(&world.pace, true, MIB) == SM_COPY) {
@@ -148,68 +148,6 @@ START_TEST(a_queue_is_measured_by_its_ends)
     }
     ck_assert_uint_gt(world.ns[SM_COPY], 0);
     ck_assert_uint_lt(world.ns[SM_COPY], world.now / 40);
-}
-END_TEST
-
-/* When a trial begins, as many as are under way are still the target's; both copy at half speed. */
-START_TEST(what_was_asked_before_slows_no_trial)
-{
-    enum { DEPTH = 64 };
-    struct world world = {.cost = {60000, 45000}};
-    uint64_t began[DEPTH], until = 0;
-    bool asked[DEPTH] = {false};
-    int open = 0;
-    for (int i = 0; i < 20000; i++) {
-        const int place = i % DEPTH;
-        if (asked[place]) { /* it ends */
-            until = (until > began[place] ? until : began[place]) + world.cost[SM_ASK];
-            world.now = world.now > until ? world.now : until;
-            const struct sm_timed timed = {true, false, MIB, began[place], world.now};
-            sm_pace_count(&world.pace, SM_ASK, &timed);
-            open--;
-        }
-        asked[place] = sm_pace_way(&world.pace, true, MIB) == SM_ASK;
-        began[place] = world.now;
-        open += asked[place];
-        if (!asked[place]) {
-            const bool beside = open > 0;
-            world.now += world.cost[SM_COPY] * (beside ? 2 : 1);
-            const struct sm_timed timed = {true, beside, MIB, began[place], world.now};
-            sm_pace_count(&world.pace, SM_COPY, &timed);
-        }
-    }
-    ck_assert_int_eq(sm_pace_way(&world.pace, true, MIB), SM_COPY);
-}
-END_TEST
-
-/* Where others keep the target busy for ever, a trial ends all the same. */
-START_TEST(a_trial_ends_beside_others)
-{
-    struct world world = {.cost = {60000, 90000}};
-    int copies = 0;
-    for (int i = 0; i < 20000; i++) {
-        const enum sm_way way = sm_pace_way(&world.pace, true, MIB);
-        const uint64_t start = world.now;
-        world.now += world.cost[way];
-        const struct sm_timed timed = {true, way == SM_COPY, MIB, start, world.now};
-        sm_pace_count(&world.pace, way, &timed);
-        copies += way == SM_COPY;
-    }
-    ck_assert_int_gt(copies, 0);
-    ck_assert_int_lt(copies, 20000 / 4);
-}
-END_TEST
-
-/* A caller that does far more between two operations than they take. */
-START_TEST(what_the_caller_does_decides_nothing)
-{
-    struct world world = {.cost = {45000, 60000}};
-    srand(1);
-    for (int i = 0; i < 20000; i++) {
-        one(&world, true, MIB);
-        world.now += 1000000 + (uint64_t) rand() % 100000000;
-    }
-    ck_assert(prefers(&world, SM_ASK));
 }
 END_TEST
 
