@@ -331,7 +331,8 @@ static void greet_odd_ones(struct test *test)
 }
 
 /* The even processes say hello to the odd ones, which answer, and end before they know that their
- * answers have come: nobody waits for somebody who has gone. */
+ * answers have come: nobody waits for somebody who has gone. (Over ofi, some may, until their time
+ * is over.) */
 static void ends_that_are_half_open(struct test *test)
 {
     struct words words = {0};
@@ -352,7 +353,7 @@ static void ends_that_are_half_open(struct test *test)
     if (test->rank % 2 == 0) {
         delete_all(test);
     }
-    must(test, clock_us() - began_us < HALF_OPEN_US);
+    must(test, clock_us() - began_us < HALF_OPEN_US || !waits_for_peers(test));
     resume(test);
     meet(test);
     add_all(test);
