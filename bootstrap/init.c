@@ -297,9 +297,6 @@ static void tear_down(struct keel *keel)
     if (keel->rml) {
         rml_set_poll(keel->rml, NULL, NULL);
     }
-    if (keel->backend) {
-        keel->backend->ended = NULL;
-    }
     pml_process_end();
     (void) keel_host_close();
     if (keel->backend) {

@@ -242,6 +242,7 @@ void btl_close(void)
         entries[i]->closing = true;
         btl_pending_end(module, NULL);
         module->btl_finalize(module);
+        btl_open_modules.modules[i] = NULL;
         btl_taps_fini(&entries[i]->taps);
     }
     for (size_t i = count; i-- > 0;) { /* a component's modules lie together */

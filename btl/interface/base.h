@@ -110,6 +110,8 @@ void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc);
  * list of them. */
 void btl_peer_ended(mca_btl_base_module_t *module, const orte_process_name_t *name,
                     struct mca_btl_base_endpoint_t *endpoint);
+/* To all modules, of which btl_close may have closed some. */
+void btl_proc_ended(const orte_process_name_t *name);
 
 /* The process at the other end of a module's endpoint, as it was added; this process, of self.
  * NULL: nobody added it. */

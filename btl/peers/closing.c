@@ -25,7 +25,8 @@ static bool all(const struct closing *closing, bool (*holds)(struct btl_peer *pe
     return held;
 }
 
-/* Together: what they wait for, they wait for at the same time. */
+/* Together: what they wait for, they wait for at the same time. The host may know of one that its
+ * process has ended. */
 static void wait_for(const struct closing *closing, bool (*holds)(struct btl_peer *peer))
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -33,7 +34,7 @@ static void wait_for(const struct closing *closing, bool (*holds)(struct btl_pee
     uint64_t end_us = peers->clock_us() + peers->flush_us;
 
     while (holds && !all(closing, holds) && peers->clock_us() < end_us) {
-        if (btl_poll_alone(peers->module) == 0) {
+        if (btl_poll_alone(peers->module) + btl_host_progress() == 0) {
             nanosleep(&nap, NULL);
         }
     }

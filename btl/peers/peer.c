@@ -334,8 +334,8 @@ void btl_peer_retry(struct btl_peer *peer, bool on)
 
 void btl_peer_died(struct btl_peers *peers, struct btl_peer *peer)
 {
-    bool told = !peer->peers || peer->state == PEER_LEAVING ||
-                (peer->state == PEER_UP && peers->hooks->notices_ends);
+    bool open = peer->state == PEER_UP || peer->state == PEER_CLOSING;
+    bool told = !peer->peers || peer->state == PEER_LEAVING || (open && peers->hooks->notices_ends);
 
     if (!told && peer->state != PEER_IDLE) {
         btl_peer_fail(peer, "its process ended");

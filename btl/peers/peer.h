@@ -95,7 +95,7 @@ struct btl_peer_hooks {
     bool (*say_bye)(struct btl_peer *peer);    /* it is said; false: not yet */
     bool (*is_answered)(struct btl_peer *peer);
 
-    bool notices_ends;   /* the wire tells when the process of a peer that is UP ends */
+    bool notices_ends; /* the wire tells when a peer's process ends, of one that is UP or CLOSING */
     bool fails_for_good; /* one that failed is not tried again */
     bool over_links;     /* of the network, so that one that comes up is worth a try at once */
 };

@@ -63,6 +63,18 @@ void btl_peer_ended(mca_btl_base_module_t *module, const orte_process_name_t *na
     }
 }
 
+void btl_proc_ended(const orte_process_name_t *name)
+{
+    size_t count;
+    mca_btl_base_module_t **modules = btl_modules(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (modules[i]) {
+            btl_peer_ended(modules[i], name, NULL);
+        }
+    }
+}
+
 const opal_proc_t *btl_proc_of(mca_btl_base_module_t *module,
                                const struct mca_btl_base_endpoint_t *endpoint)
 {

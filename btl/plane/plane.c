@@ -42,6 +42,7 @@ struct after {
 /* Guarded by the lock, where it is used. */
 static struct {
     bool open;
+    bool closing; /* the choice of rails is ending, or has ended */
     struct bml *bml;
     struct watch *watches; /* owned */
     size_t watch_count;
@@ -108,7 +109,7 @@ bool plane_is_open(void)
 /* Also in a child made by fork: the data plane is its parent's. */
 static void forget(void)
 {
-    plane.open = false;
+    plane.open = plane.closing = false;
     plane.bml = NULL;
     plane.watches = NULL;
     plane.sleep = NULL;
@@ -269,6 +270,7 @@ static int open_rails(void)
 static void close_all(void)
 {
     btl_thread_stop();
+    plane.closing = true;
     bml_destroy(plane.bml);
     btl_close();
     free(plane.watches);
@@ -413,9 +415,14 @@ int keel_host_rails_watch(keel_rails_fn changed, void *arg)
 
 void keel_host_proc_ended(const opal_proc_t *peer)
 {
-    if (plane.open && peer) {
-        btl_enter();
-        bml_peer_ended(plane.bml, peer);
-        btl_leave();
+    if (!plane.open || !peer) {
+        return;
     }
+    btl_enter();
+    if (plane.closing) {
+        btl_proc_ended(&peer->proc_name);
+    } else {
+        bml_peer_ended(plane.bml, peer);
+    }
+    btl_leave();
 }

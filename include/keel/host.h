@@ -86,7 +86,8 @@ int keel_host_rails_watch(keel_rails_fn changed, void *arg) KEEL_EXPORT;
  * events. The host's own work is its own. Inside a callback: 0. */
 int keel_host_progress(void) KEEL_EXPORT;
 /* The host knows that a peer's process has ended: what is under way to it ends with an error, from
- * progress, and its rails go. Any thread, where there are several; else not inside a module. */
+ * progress, and its rails go. Any thread, where there are several; else not inside a module, but
+ * for calls of the host's progress. */
 void keel_host_proc_ended(const opal_proc_t *peer) KEEL_EXPORT;
 /* As keel_ft_event, of the data plane of this process alone: the host sees to it that all come
  * together, and after OPAL_CRS_RESTART that all have published before any asks for a card, and all

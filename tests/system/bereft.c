@@ -1,6 +1,9 @@
 /* Rank 1 is killed while rank 0 sends to it over a rail, faster than it reads, and gets from it.
  * Rank 0 must be told: an error with the peer, a callback for each part of what was in flight, and
- * no rail any more. Prints "rank 0: told, N callbacks". */
+ * no rail any more. Prints "rank 0: told, N callbacks".
+ *
+ * bereft ends: rank 1 prints "pid N", and stops to look while rank 0 sends to it, prints "ends N",
+ * and ends. */
 #include <keel/keel.h>
 
 #include <signal.h>
@@ -8,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { TAG = 5, LIMIT_S = 20, BYTES = 4000 };
 
@@ -44,13 +48,14 @@ static void received(mca_btl_base_module_t *btl, mca_btl_base_tag_t tag,
     arrived++;
 }
 
-static void send_one(const struct keel_rail *rail)
+/* Whether it was taken. */
+static bool send_one(const struct keel_rail *rail)
 {
     mca_btl_base_module_t *btl = rail->btl;
     mca_btl_base_descriptor_t *descriptor = btl->btl_alloc(btl, rail->endpoint, MCA_BTL_NO_ORDER,
                                                            BYTES, MCA_BTL_DES_FLAGS_BTL_OWNERSHIP);
     if (!descriptor) {
-        return;
+        return false;
     }
     memset(descriptor->des_segments[0].seg_addr.pval, 1, BYTES);
     descriptor->des_cbfunc = sent;
@@ -59,6 +64,7 @@ static void send_one(const struct keel_rail *rail)
         btl->btl_free(btl, descriptor);
     }
     accepted += status == OPAL_SUCCESS;
+    return status >= 0;
 }
 
 /* The peer's memory; there is always a get under way. */
@@ -98,7 +104,23 @@ static int stay(const struct keel_rail *rail, const orte_process_name_t *peer)
     return told && callbacks == accepted && count == 0 ? 0 : 3;
 }
 
-int main(void)
+/* Rank 1 takes the first message, and no more. */
+static void stop_amid_traffic(const struct keel_rail *rail, bool sends)
+{
+    for (int sent = 0; sends && sent < 50; sent += send_one(rail)) {
+        keel_progress();
+    }
+    while (!sends && arrived == 0) {
+        keel_progress();
+    }
+    printf("%s %d\n", sends ? "ends" : "pid", (int) getpid());
+    fflush(stdout);
+    while (!sends) {
+        pause();
+    }
+}
+
+int main(int argc, char **argv)
 {
     static unsigned char memory[BYTES];
     if (keel_init(NULL) != ORTE_SUCCESS) {
@@ -118,6 +140,11 @@ int main(void)
         keel_modex_send("base", &base, sizeof(base)) != ORTE_SUCCESS ||
         keel_fence() != ORTE_SUCCESS) {
         return 2;
+    }
+    if (argc > 1 && strcmp(argv[1], "ends") == 0) {
+        stop_amid_traffic(rail, me.vpid == 0);
+        keel_finalize();
+        return 0;
     }
     if (me.vpid == 1) {
         while (arrived < 50) {

@@ -150,13 +150,28 @@ bereft()
     is "a peer that is killed, ${2:-$1}: exit code" 137 "$code"
 }
 
+# ... and while another one ends, which waits for it as long as a module may: it is told, too
+bereft_at_the_end()
+{
+    start "$keelrun" --enable-recovery -n 2 --mca btl "self,$1" --mca "btl_$1_flush_timeout_ms" 30000 \
+        --mca btl_usnic_if_include lo --mca btl_ofi_provider "${2:-shm}" "$helpers/bereft" ends
+    ok "a peer that is killed amid the end, ${2:-$1}: the other one ends" wait_for 20 has_all "ends" 1
+    ok "a peer that is killed amid the end, ${2:-$1}: it is there" wait_for 20 has_all "pid" 1
+    kill -KILL "$(sed -n 's/^pid //p' "$work/out")"
+    await 10
+    is "a peer that is killed amid the end, ${2:-$1}: exit code" 137 "$code"
+}
+
 bereft sm
 bereft tcp
+bereft_at_the_end tcp
 if [ -n "$sanitize" ]; then
     skip "a peer that is killed, ofi" "libfabric is not instrumented"
 elif grep -q '^#define HAVE_FABRIC 1' "$KEEL_TEST_BUILDDIR/config.h"; then
     bereft ofi 'tcp;ofi_rxm'
     bereft ofi shm
     bereft ofi 'udp;ofi_rxd'
+    bereft_at_the_end ofi
+    bereft_at_the_end usnic
 fi
 finish

@@ -25,6 +25,7 @@ static struct {
     uint64_t now_us;
     bool retries, elsewhere;
     int polls, ended, asked;
+    struct btl_peer *dead; /* its process has ended, as the host is to hear */
 } wire;
 
 static struct btl_peers peers;
@@ -74,7 +75,19 @@ static void host_get_card(void *arg, const opal_proc_t *peer, const char *key, k
     }
 }
 
-static const struct keel_host_ops host_ops = {.me = host_me, .get_card = host_get_card};
+static int host_progress(void *arg)
+{
+    struct btl_peer *dead = wire.dead;
+    (void) arg;
+    if (dead && wire.polls >= 5) {
+        wire.dead = NULL;
+        btl_peer_died(&peers, dead);
+    }
+    return dead && !wire.dead;
+}
+
+static const struct keel_host_ops host_ops = {
+    .me = host_me, .get_card = host_get_card, .progress = host_progress};
 
 /* ---- the transport ---- */
 
@@ -115,7 +128,7 @@ static void wire_connect(struct btl_peer *peer)
 
 static void wire_cut(struct btl_peer *peer, int status)
 {
-    (void) peer;
+    endpoint_of(peer)->flushed = endpoint_of(peer)->answered = true;
     did(status == OPAL_ERR_UNREACH ? "cut" : "cut!");
     ck_assert(wire.reports == 0 || peer->state == PEER_RETRYING); /* it comes after all callbacks */
 }
@@ -168,7 +181,7 @@ static int wire_progress(mca_btl_base_module_t *btl)
             endpoint_of(peer)->flushed ? &endpoint_of(peer)->answered : &endpoint_of(peer)->flushed;
         *flag = *flag || (wire.polls % 3 == 0 && peer->name.vpid == 1);
     }
-    return 1;
+    return 1 + btl_peers_progress(&peers);
 }
 
 static const struct btl_peer_hooks hooks = {
@@ -760,6 +773,23 @@ START_TEST(many_close_at_the_same_time_and_nobody_waits_for_ever)
     ck_assert_uint_ge(wire.now_us, 2000); /* two's flush, and its answer */
     ck_assert_uint_le(wire.now_us, 2020);
     ck_assert_ptr_null(roster_find(peers.roster, &procs[1].proc_name));
+    stop();
+}
+END_TEST
+
+UNIT_LOOP(an_end_waits_no_longer_for_one_of_whose_death_the_host_hears, 0, 2)
+{
+    struct btl_peer *peer = start(true);
+    struct mca_btl_base_endpoint_t *endpoint = endpoint_of(peer);
+    lead_to(peer, PEER_UP);
+    peer->name.vpid = 2; /* who never answers */
+    endpoint->flushed = _i == 1;
+    endpoint->answered = false;
+    wire.dead = peer;
+    peers.closing = true; /* as in finalize: nothing is reported */
+    btl_peers_end(&peers, &endpoint, 1);
+    expect(_i == 1 ? "leave bye cut cut end " : "cut leave bye cut end ");
+    ck_assert_uint_le(wire.now_us, 100);
     stop();
 }
 END_TEST
