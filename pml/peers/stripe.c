@@ -123,16 +123,33 @@ static void look(const struct peer *peer, const struct stripe *stripe, const str
     }
 }
 
-/* One that was left out for long is given a small piece, so that it is known how fast it is now.
- * SCHEDULE_RAILS: none. */
+static bool is_idle(const struct rate *rate, uint64_t now)
+{
+    return rate->seen_ns > 0 && rate->queued == 0 && now - rate->seen_ns > STRIPE_PROBE_NS;
+}
+
+/* Others are in use. */
+static bool is_left_out(const struct peer_rails *rails, size_t rail, uint64_t now)
+{
+    bool others = false;
+    for (size_t i = 0; i < rails->count; i++) {
+        const struct rate *rate = &rails->rail[i].rate;
+        others = others || (rate->seen_ns > 0 && !is_idle(rate, now));
+    }
+    return others && is_idle(&rails->rail[rail].rate, now);
+}
+
+/* One that was left out for long is given a small piece, or a shorter message, so that it is known
+ * how fast it is now. A long message asks any that was idle. SCHEDULE_RAILS: none. */
 static size_t rail_to_probe(const struct peer *peer, const struct view *view, size_t left)
 {
     const uint64_t now = now_of(peer);
+    const struct peer_rails *rails = peer->rails;
 
-    for (size_t i = 0; i < peer->rails->count; i++) {
-        const struct rate *rate = &peer->rails->rail[i].rate;
-        if (view->paths[i] && view->rails[i].max > 0 && rate->seen_ns > 0 && rate->queued == 0 &&
-            now - rate->seen_ns > STRIPE_PROBE_NS && left / 4 >= STRIPE_PROBE) {
+    for (size_t i = 0; i < rails->count; i++) {
+        const bool is_due = left / 4 >= STRIPE_PROBE ? is_idle(&rails->rail[i].rate, now)
+                                                     : is_left_out(rails, i, now);
+        if (is_due && view->paths[i] && view->rails[i].max > 0 && left >= view->rails[i].min) {
             return i;
         }
     }
@@ -162,7 +179,7 @@ static size_t rail_known(const struct peer *peer, const struct stripe_ask *ask,
     rail = rail_to_probe(peer, view, ask->left);
     if (rail < SCHEDULE_RAILS) {
         rate_age(&peer->rails->rail[rail].rate);
-        *size = least(STRIPE_PROBE, view->rails[rail].max);
+        *size = least(least(STRIPE_PROBE, ask->left), view->rails[rail].max);
     }
     return rail;
 }

@@ -6,7 +6,8 @@
  * fastest one's speed. Its speed is at first what the module claims (ptl_bandwidth), scaled as the
  * best one that was measured turned out, and follows what it does within 200 ms of use (rate.h). So
  * it is again when the rail was lost and is back.
- * One that was left out for a second is measured by a small piece of a long message. Of bytes that
+ * One that was left out for a second is measured by a small piece of a long message, or in a stream
+ * of shorter ones by one of them. Of bytes that
  * a module copies and reports at once nobody knows when they arrive: they are divided by the speeds
  * that are known, and a rail without room is passed over. */
 #ifndef PML_STRIPE_H
@@ -17,7 +18,7 @@
 
 enum {
     STRIPE_PIECE = 512 << 10, /* most bytes of one, where there are several rails */
-    STRIPE_PROBE = 256 << 10, /* bytes of the one that a rail gets which was idle for long */
+    STRIPE_PROBE = 256 << 10, /* at most of the one that a rail gets which was idle for long */
     STRIPE_WINDOW = 32 << 20  /* bytes under way to a peer, then: how fast rails turn out to be
                                 decides   about the rest */
 };

@@ -9,6 +9,7 @@
 #include <tests/unit/pml/world.h>
 
 enum { KIB = 1024, MIB = 1024 * KIB, RANKS = 2 };
+#define SECOND_NS UINT64_C(1000000000)
 
 static struct keel_pml_context *ctx[RANKS];
 
@@ -162,8 +163,39 @@ static void plug(int unplugged)
     world_progress();
 }
 
-/* It was slow before it was lost, and claims much less than the other one turned out to have. The
- * messages are too short for pieces that measure a rail which is left out. */
+/* It is left out while it is slow, and used again in a few seconds, by messages that go over it
+ * once in each. */
+START_TEST(a_rail_that_was_slow_is_used_again)
+{
+    enum { SIZE = 200 * KIB };
+    struct world_rules rules = rules_of(MCA_PTL_FLAGS_EXTENDED | MCA_PTL_GET);
+    rules.speed[0] = rules.speed[1] = 500;
+    open_world(&rules);
+    send_some(SIZE);
+    world.rules.speed[1] = 10;
+    send_some(SIZE);
+    const size_t slow = world.counts.moved[1];
+    const uint64_t slow_ns = world_time();
+    while (world_time() < slow_ns + 2 * SECOND_NS) {
+        send_some(SIZE);
+    }
+    const size_t probed = world.counts.moved[1] - slow;
+    ck_assert_msg(probed > 0 && probed <= 2 * SIZE, "%zu bytes while it is slow", probed);
+    world.rules.speed[1] = rules.speed[1];
+    const uint64_t fast_ns = world_time();
+    while (world_time() < fast_ns + 5 * SECOND_NS) {
+        send_some(SIZE);
+    }
+    size_t before[2];
+    memcpy(before, world.counts.moved, sizeof(before));
+    send_some(SIZE);
+    const double share = share_of_first(before);
+    ck_assert_msg(share > 0.4 && share < 0.6, "%.3f", share);
+    close_world();
+}
+END_TEST
+
+/* It was slow before it was lost, and claims much less than the other one turned out to have. */
 START_TEST(a_rail_that_returns_is_used_at_once)
 {
     enum { SIZE = 200 * KIB };
