@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/settings/log.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_path.h>
 #include <btl/usnic/usnic_send.h>
@@ -137,6 +138,7 @@ static void session_begun(struct btl_peer *life)
         .checksum = peer->usnic->params.checksum || peer->at.checksum,
     };
 
+    peer->end.patience_us = peer->usnic->peers.flush_us;
     usnic_flow_open(&peer->usnic->engine, &peer->flow, &params, usnic_clock(peer->usnic));
     peer->flows = true;
     usnic_path_begin(peer);
@@ -162,6 +164,20 @@ static void handshake(struct btl_peer *life)
     (void) btl_hello_say(&usnic_endpoint_of(life)->usnic->greeter, life, false);
 }
 
+/* Of a peer that is given up, unless its process has ended. Messages that are in packets call
+ * nobody back. */
+static void tell_loss(const usnic_endpoint *peer)
+{
+    const struct usnic_backlog left = usnic_flow_backlog(&peer->flow);
+
+    if (!peer->end.said && left.messages > 0) {
+        log_warn(LOG_BTL,
+                 "%s: %s: %zu messages of %zu bytes were not acknowledged, and are given up "
+                 "(btl_usnic_flush_timeout_ms)",
+                 peer->usnic->name, ORTE_NAME_PRINT(&peer->life.name), left.messages, left.bytes);
+    }
+}
+
 /* A session that fails is told so: its other end would wait for me, and for my hello. */
 static void peer_cut(struct btl_peer *life, int status)
 {
@@ -171,6 +187,9 @@ static void peer_cut(struct btl_peer *life, int status)
 
     /* what is done is told before what fails */
     (void) desc_set_finish(&usnic->super, &usnic->descs, peer);
+    if (peer->flows && life->state == PEER_ENDED) {
+        tell_loss(peer);
+    }
     if (peer->flows) {
         peer->flows = false;
         usnic_flow_close(&usnic->engine, &peer->flow);

@@ -23,6 +23,13 @@ static bool is_alone(const struct usnic_flow *flow)
     return half_open && flow->rtt.doublings >= HALF_OPEN;
 }
 
+/* Nothing of what it has sent is acknowledged any more. */
+static bool is_stuck(const struct usnic_end *end, const struct usnic_flow *flow, uint64_t now_us)
+{
+    return end->patience_us > 0 && !usnic_window_empty(&flow->window) &&
+           now_us >= flow->clock.progress_us + end->patience_us;
+}
+
 enum usnic_end_step usnic_end_next(const struct usnic_end *end, const struct usnic_flow *flow,
                                    bool leaves, uint64_t now_us)
 {
@@ -33,5 +40,6 @@ enum usnic_end_step usnic_end_next(const struct usnic_end *end, const struct usn
     if ((leaves || end->heard) && usnic_flow_is_flushed(flow)) {
         return USNIC_END_SAY_BYE;
     }
-    return end->heard && now_us >= end->give_up_us ? USNIC_END_GIVE_UP : USNIC_END_WAIT;
+    bool hopeless = end->heard ? now_us >= end->give_up_us : leaves && is_stuck(end, flow, now_us);
+    return hopeless ? USNIC_END_GIVE_UP : USNIC_END_WAIT;
 }

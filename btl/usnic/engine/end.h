@@ -17,6 +17,8 @@ enum { USNIC_CHANNEL_BYE = 15 };
 struct usnic_end {
     bool said, heard;    /* BYE: mine, theirs */
     uint64_t give_up_us; /* once theirs was heard */
+    uint64_t
+        patience_us; /* of a side that leaves, with a flow that makes no progress; 0: endless */
 };
 
 enum usnic_end_step {

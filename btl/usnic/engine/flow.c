@@ -134,3 +134,42 @@ bool usnic_flow_is_flushed(const struct usnic_flow *flow)
     return !flow->lost && usnic_window_empty(&flow->window) && !flow->open &&
            list_empty(&flow->queue);
 }
+
+static void count_records(struct usnic_backlog *backlog, const struct usnic_segment *segment)
+{
+    struct usnic_record record;
+    const uint8_t *data;
+
+    for (size_t at = 0; at < segment->length;) {
+        if (!usnic_record_decode(&record, segment->packet + USNIC_HEADER_BYTES, segment->length,
+                                 &at, &data)) {
+            return;
+        }
+        backlog->bytes += record.size;
+        backlog->messages +=
+            record.kind == USNIC_WHOLE || record.offset + record.size == record.total;
+    }
+}
+
+struct usnic_backlog usnic_flow_backlog(const struct usnic_flow *flow)
+{
+    const struct usnic_window *window = &flow->window;
+    const struct usnic_message *message;
+    const struct usnic_segment *segment;
+    struct usnic_backlog backlog = {0};
+
+    list_for_each (segment, &window->flight, struct usnic_segment, link) {
+        count_records(&backlog, segment);
+    }
+    list_for_each (segment, &window->lost, struct usnic_segment, link) {
+        count_records(&backlog, segment);
+    }
+    if (flow->open) {
+        count_records(&backlog, flow->open);
+    }
+    list_for_each (message, &flow->queue, struct usnic_message, link) {
+        backlog.messages++;
+        backlog.bytes += message->total - message->position;
+    }
+    return backlog;
+}

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <tests/lib/unit.h>
 
-enum { SEGMENT_BYTES = 1536, SEGMENTS = 16, GIVE_UP_US = 5000 };
+enum { SEGMENT_BYTES = 1536, SEGMENTS = 16, GIVE_UP_US = 5000, PATIENCE_US = 20000 };
 
 static _Alignas(8) uint8_t memory[SEGMENTS * SEGMENT_BYTES];
 static struct usnic_engine engine;
@@ -55,7 +55,8 @@ static void send_one(void)
 
 static enum usnic_end_step next(bool said, bool heard, bool leaves, uint64_t now_us)
 {
-    const struct usnic_end end = {.said = said, .heard = heard, .give_up_us = GIVE_UP_US};
+    const struct usnic_end end = {
+        .said = said, .heard = heard, .give_up_us = GIVE_UP_US, .patience_us = PATIENCE_US};
 
     return usnic_end_next(&end, &flow, leaves, now_us);
 }
@@ -109,6 +110,20 @@ START_TEST(what_is_in_flight_comes_first)
     ck_assert_int_eq(next(false, true, true, GIVE_UP_US - 1), USNIC_END_WAIT);
     ck_assert_int_eq(next(false, true, false, GIVE_UP_US - 1), USNIC_END_WAIT);
     ck_assert_int_eq(next(false, true, false, GIVE_UP_US), USNIC_END_GIVE_UP);
+    finish();
+}
+END_TEST
+
+START_TEST(who_leaves_gives_up_a_flow_that_makes_no_progress)
+{
+    begin();
+    send_one();
+    ck_assert_int_eq(next(false, false, true, PATIENCE_US - 1), USNIC_END_WAIT);
+    ck_assert_int_eq(next(false, false, false, PATIENCE_US), USNIC_END_WAIT);
+    ck_assert_int_eq(next(false, false, true, PATIENCE_US), USNIC_END_GIVE_UP);
+    flow.clock.progress_us = 10; /* something was acknowledged */
+    ck_assert_int_eq(next(false, false, true, PATIENCE_US), USNIC_END_WAIT);
+    ck_assert_int_eq(next(false, false, true, PATIENCE_US + 10), USNIC_END_GIVE_UP);
     finish();
 }
 END_TEST

@@ -1,5 +1,6 @@
 /* A module on the loopback interface: its engine and its control frames have the sockets that they
  * need. */
+#include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <btl/usnic/usnic_control.h>
 #include <btl/usnic/usnic_receive.h>
@@ -213,6 +214,35 @@ UNIT_LOOP(a_peer_that_leaves_amid_nothing_is_answered, 0, 2)
     ck_assert_int_eq(peer->life.state, PEER_IDLE);
     ck_assert(!peer->flows);
     btl_close();
+}
+END_TEST
+
+static void note_loss(void *arg, enum log_level level, const char *line)
+{
+    if (level == LOG_WARN &&
+        strstr(line, "[[0,1],1]: 2 messages of 16 bytes were not acknowledged") &&
+        strstr(line, "btl_usnic_flush_timeout_ms")) {
+        ++*(int *) arg;
+    }
+}
+
+/* 0: its process has ended, as the host knows; 1: it does not look. */
+UNIT_LOOP(what_an_end_gives_up_is_told, 0, 2)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+    int told = 0;
+
+    usnic->peers.flush_us = 1000;
+    ck_assert_int_eq(word_send(usnic, peer), OPAL_SUCCESS);
+    ck_assert_int_eq(word_send(usnic, peer), OPAL_SUCCESS);
+    if (_i == 0) {
+        btl_proc_ended(&peer->life.name);
+    }
+    log_set_sink(note_loss, &told);
+    btl_close();
+    log_set_sink(NULL, NULL);
+    ck_assert_int_eq(told, _i);
 }
 END_TEST
 

@@ -95,6 +95,34 @@ START_TEST(small_messages_go_by_the_priority_channel)
 }
 END_TEST
 
+static void check_backlog(size_t messages, size_t size)
+{
+    struct usnic_backlog backlog = usnic_flow_backlog(&flow);
+
+    ck_assert_uint_eq(backlog.messages, messages);
+    ck_assert_uint_eq(backlog.bytes, size);
+}
+
+/* In flight, in the packet that is being filled, in chunks, and not in packets at all. */
+START_TEST(what_is_not_acknowledged_is_counted_by_messages)
+{
+    struct mca_btl_base_segment_t segment = {{.pval = bytes}, sizeof(bytes)};
+    struct usnic_message large = {.segments = &segment, .count = 1, .total = sizeof(bytes)};
+
+    begin(0);
+    check_backlog(0, 0);
+    grant(1);
+    send(8);
+    check_backlog(1, 8);
+    send(100); /* waits */
+    check_backlog(2, 108);
+    ck_assert_int_eq(usnic_flow_send(&engine, &flow, &large, now_us), OPAL_SUCCESS);
+    check_backlog(3, 108 + sizeof(bytes));
+    end();
+    ck_assert_ptr_eq(list_pop(&flow.queue), &large.link);
+}
+END_TEST
+
 START_TEST(one_socket_has_no_priority_channel)
 {
     begin(0);
