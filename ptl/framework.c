@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <base/settings/log.h>
 #include <ptl/base.h>
 #include <stdlib.h>
@@ -32,12 +33,9 @@ static void insert_module(struct ptl_set *set, mca_ptl_base_module_t *module)
 static int keep_modules(struct ptl_set *set, mca_ptl_base_module_t **made, size_t count,
                         const struct ptl_upcalls *upcalls)
 {
-    mca_ptl_base_module_t **grown =
-        realloc(set->modules, (set->module_count + count) * sizeof(*grown));
-    if (!grown) {
+    if (!array_resize(&set->modules, set->module_count + count, sizeof(*set->modules))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    set->modules = grown;
     for (size_t i = 0; i < count; i++) {
         made[i]->ptl_match = upcalls->match;
         made[i]->ptl_send_progress = upcalls->send_progress;

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <base/settings/log.h>
 #include <ptl/base.h>
 #include <stdlib.h>
@@ -42,11 +43,9 @@ static int query_fill(struct query *query, size_t count, struct ompi_proc_t **pr
         if (paths[i].count > 0) {
             continue;
         }
-        struct ptl_path *grown = realloc(paths[i].path, room * sizeof(*grown));
-        if (!grown) {
+        if (!array_resize(&paths[i].path, room, sizeof(*paths[i].path))) {
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
-        paths[i].path = grown;
         query->procs[query->count] = procs[i];
         query->paths[query->count++] = &paths[i];
     }

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <base/settings/log.h>
 #include <base/settings/param_file.h>
 #include <base/text/text_file.h>
@@ -14,7 +15,6 @@ enum { WARNINGS_MAX = 16 };
 /* A file while it is being cut into lines. */
 struct parse {
     struct param_file *file;
-    size_t room; /* elements of file->lines */
     unsigned line, warnings;
 };
 
@@ -67,14 +67,8 @@ static char *find_comment(char *line)
 static bool add_line(struct parse *parse, const char *name, const char *value)
 {
     struct param_file *file = parse->file;
-    if (file->count == parse->room) {
-        size_t room = parse->room ? 2 * parse->room : 16;
-        struct param_line *lines = realloc(file->lines, room * sizeof(*lines));
-        if (!lines) {
-            return false;
-        }
-        file->lines = lines;
-        parse->room = room;
+    if (!array_add(&file->lines, file->count, sizeof(*file->lines))) {
+        return false;
     }
     file->lines[file->count++] = (struct param_line){name, value, parse->line};
     return true;

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <base/types/name.h>
 #include <btl/peers/roster.h>
 #include <stdlib.h>
@@ -139,12 +140,9 @@ static bool buckets_grow(struct roster *roster)
 static bool chunk_add(struct roster *roster)
 {
     size_t bytes = roster->stride * CHUNK;
-    struct chunk **chunks =
-        realloc(roster->chunks, (roster->chunk_count + 1) * sizeof(struct chunk *));
-    if (!chunks) {
+    if (!array_add(&roster->chunks, roster->chunk_count, sizeof(*roster->chunks))) {
         return false;
     }
-    roster->chunks = chunks;
     struct chunk *chunk = malloc(sizeof(*chunk));
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

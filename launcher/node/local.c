@@ -1,6 +1,7 @@
 /* A daemon's own ranks: their environment, their start, their end. */
 #include <config.h>
 
+#include <base/data/array.h>
 #include <launcher/node/daemon.h>
 #include <launcher/node/explain/tracer.h>
 #include <launcher/node/hosted.h>
@@ -322,18 +323,16 @@ int local_launch(struct daemon *daemon, struct launch *launch)
 
 int local_spawn(struct daemon *daemon, struct spawned *spawned)
 {
-    size_t size = ((size_t) daemon->launch.map.size + spawned->count) * sizeof(*daemon->ranks);
-    bool able = daemon->launch.map.size > 0 && fault_at("launcher.spawn").action != FAULT_ERROR;
-    struct local_rank *ranks = able ? realloc(daemon->ranks, size) : NULL;
-    if (!ranks) {
+    uint32_t size = daemon->launch.map.size;
+    bool able = size > 0 && fault_at("launcher.spawn").action != FAULT_ERROR;
+    if (!able || !array_extend(&daemon->ranks, size, (size_t) size + spawned->count,
+                               sizeof(*daemon->ranks))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    daemon->ranks = ranks;
     int status = launch_extend(&daemon->launch, spawned);
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    memset(ranks + spawned->first, 0, spawned->count * sizeof(*ranks));
     status = services_spawned(daemon->services, spawned);
     if (status != ORTE_SUCCESS) {
         return status;

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <launcher/pmi1/pmi1_spawn.h>
 
 #include <base/data/strings.h>
@@ -184,14 +185,13 @@ int pmi1_spawn_line(struct pmi1_spawn *spawn, const char *line)
 
 int pmi1_spawn_begin(struct pmi1_spawn *spawn)
 {
-    size_t size = ((size_t) spawn->count + 1) * sizeof(*spawn->wishes);
-    struct spawn_wish *wishes = spawn->count < BLOCKS_MAX ? realloc(spawn->wishes, size) : NULL;
-    if (!wishes) {
+    if (spawn->count >= BLOCKS_MAX ||
+        !array_add(&spawn->wishes, spawn->count, sizeof(*spawn->wishes))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    spawn->wishes = wishes;
-    wishes[spawn->count] = (struct spawn_wish){0};
-    if (!strings_add(&wishes[spawn->count].app.argv, strdup(""))) {
+    struct spawn_wish *wish = &spawn->wishes[spawn->count];
+    *wish = (struct spawn_wish){0};
+    if (!strings_add(&wish->app.argv, strdup(""))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
     spawn->items++;

@@ -4,6 +4,7 @@
  * anywhere. */
 #include <config.h>
 
+#include <base/data/array.h>
 #include <rml/interface/core.h>
 #include <rml/tree/tree.h>
 #include <stdlib.h>
@@ -78,13 +79,8 @@ int rml_tree_grow(struct rml_tree *tree, uint32_t count)
     if (count < tree->count) {
         return ORTE_ERR_BAD_PARAM;
     }
-    bool *lost = tree->lost ? realloc(tree->lost, count * sizeof(*lost)) : NULL;
-    if (tree->lost && !lost) {
+    if (tree->lost && !array_extend(&tree->lost, tree->count, count, sizeof(*tree->lost))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    tree->lost = lost;
-    for (uint32_t vpid = tree->count; lost && vpid < count; vpid++) {
-        lost[vpid] = false;
     }
     tree->count = count;
     return ORTE_SUCCESS;

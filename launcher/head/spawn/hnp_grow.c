@@ -2,6 +2,7 @@
  * missed is kept: the launch and all that was spawned since. */
 #include <config.h>
 
+#include <base/data/array.h>
 #include <launcher/head/hnp.h>
 
 #include <base/data/clock.h>
@@ -48,13 +49,10 @@ void hnp_grow_fini(struct hnp *hnp)
 
 static int reserve_peers(struct hnp *hnp, uint32_t count)
 {
-    struct peer *peers = realloc(hnp->peers, ((size_t) hnp->dvm.count + count) * sizeof(*peers));
-    if (!peers) {
-        return ORTE_ERR_OUT_OF_RESOURCE;
-    }
-    hnp->peers = peers;
-    memset(peers + hnp->dvm.count, 0, count * sizeof(*peers));
-    return ORTE_SUCCESS;
+    size_t known = hnp->dvm.count;
+    return array_extend(&hnp->peers, known, known + count, sizeof(*hnp->peers))
+               ? ORTE_SUCCESS
+               : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 /* Numbers of daemons for those nodes that have none; on failure for the first added of them. */

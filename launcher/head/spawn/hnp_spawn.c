@@ -2,6 +2,7 @@
  * they end with it, and it ends when one of them fails. */
 #include <config.h>
 
+#include <base/data/array.h>
 #include <launcher/head/spawn/spawn_nodes.h>
 #include <launcher/head/spawn/spawn_place.h>
 
@@ -156,11 +157,9 @@ static int add_programs(struct hnp *hnp, const struct spawned *spawned)
 {
     struct run_request *request = &hnp->request;
     size_t count = request->app_count + spawned->app_count;
-    struct app_request *apps = realloc(request->apps, count * sizeof(*apps));
-    if (!apps) {
+    if (!array_resize(&request->apps, count, sizeof(*request->apps))) {
         return ORTE_ERR_OUT_OF_RESOURCE;
     }
-    request->apps = apps;
     uint32_t per_node = request->apps[hnp->plan.app_of[spawned->parent]].per_node;
     for (uint32_t i = 0; i < spawned->app_count; i++) {
         struct app_request app = {.argv = calloc(2, sizeof(char *)), .per_node = per_node};

@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/data/array.h>
 #include <launcher/node/server/allgather.h>
 
 #include <base/settings/log.h>
@@ -561,12 +562,10 @@ static struct operation *find_broken(struct allgather *allgather)
 
 void allgather_daemon_lost(struct allgather *allgather, uint32_t vpid)
 {
-    uint32_t *lost = realloc(allgather->lost, (allgather->lost_count + 1) * sizeof(*lost));
-    if (!lost) {
+    if (!array_add(&allgather->lost, allgather->lost_count, sizeof(*allgather->lost))) {
         return;
     }
-    lost[allgather->lost_count++] = vpid;
-    allgather->lost = lost;
+    allgather->lost[allgather->lost_count++] = vpid;
     for (struct operation *operation; (operation = find_broken(allgather));) {
         char key[ALLGATHER_KEY_MAX + 1];
         snprintf(key, sizeof(key), "%s", operation->key);
