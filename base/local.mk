@@ -13,7 +13,7 @@ libbase_la_SOURCES += base/data/array.c base/data/array.h base/data/bytes.c base
 	base/data/strings.h
 
 # Text that need not be trusted.
-libbase_la_SOURCES += base/text/await.c base/text/await.h base/text/json.c base/text/json.h base/text/number.c base/text/number.h base/text/reason.c base/text/reason.h \
+libbase_la_SOURCES += base/text/await.c base/text/await.h base/text/control.h base/text/json.c base/text/json.h base/text/number.c base/text/number.h base/text/reason.c base/text/reason.h \
 	base/text/sysfile.c base/text/sysfile.h base/text/text_file.c base/text/text_file.h base/text/words.c base/text/words.h
 
 # What the public types do.

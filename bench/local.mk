@@ -1,6 +1,6 @@
 # bench: Keel beside its peers. `make bench` runs all; nothing of it is part of `make check`.
 bench_common = bench/machine.c bench/machine.h bench/rounds.c bench/rounds.h \
-	bench/run.c bench/run.h bench/series.c bench/series.h tools/cli.c tools/cli.h
+	bench/run.c bench/run.h bench/series.c bench/series.h tools/cli.c tools/cli.h base/text/control.h
 bench_pair = bench/pair.c bench/pair.h bench/series.c bench/series.h
 noinst_PROGRAMS += bench/launch bench/rml
 bench_launch_SOURCES = bench/launch.c $(bench_common)

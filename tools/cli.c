@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/text/control.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdint.h>
@@ -12,8 +13,10 @@ enum { OPTIONS_MAX = 32, LONG_CODES = 256 }; /* codes of rows without a letter b
 
 void cli_print(FILE *out, const char *text)
 {
-    for (; *text; text++) {
-        fputc((unsigned char) *text < ' ' || *text == 0x7f ? '?' : *text, out);
+    while (*text) {
+        size_t bytes = control_at(text);
+        fputc(bytes > 0 ? '?' : *text, out);
+        text += bytes > 0 ? bytes : 1;
     }
 }
 

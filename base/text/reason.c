@@ -1,5 +1,6 @@
 #include <config.h>
 
+#include <base/text/control.h>
 #include <base/text/reason.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@ int reason_set(int status, char *reason, size_t size, const char *format, ...)
 void reason_printable(char *text)
 {
     for (; *text; text++) {
-        *text = (unsigned char) *text < ' ' || *text == 0x7f ? '?' : *text;
+        for (size_t bytes = control_at(text); bytes > 0; bytes--) {
+            text[bytes - 1] = '?';
+        }
     }
 }

@@ -100,7 +100,7 @@ report 'what is asked for and where it goes are pure' "$(grep -rnE --include='*.
 report 'what becomes of a job is decided without input and output' "$(grep -rnE --include='*.[ch]' \
     '#[[:space:]]*include[[:space:]]*<(base/(loop|net|host)/|pthread|poll|unistd|sys/(socket|epoll))' launcher/job)"
 
-room tools keel tools base/text/json.h
+room tools keel tools base/text/json.h base/text/control.h
 room examples keel examples
 room bench keel bench tools/cli.h tools/buffer.h
 

@@ -28,13 +28,15 @@ tests_unit_base_data_test_strings_SOURCES = tests/unit/base/data/test-strings.c
 tests_unit_base_data_test_strings_LDADD = tests/lib/libunit.la libbase.la
 
 check_PROGRAMS += tests/unit/base/text/test-json tests/unit/base/text/test-number tests/unit/base/text/test-text-file \
-	tests/unit/base/text/test-words
+	tests/unit/base/text/test-reason tests/unit/base/text/test-words
 tests_unit_base_text_test_json_SOURCES = tests/unit/base/text/test-json.c
 tests_unit_base_text_test_json_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_text_test_number_SOURCES = tests/unit/base/text/test-number.c
 tests_unit_base_text_test_number_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_text_test_text_file_SOURCES = tests/unit/base/text/test-text-file.c
 tests_unit_base_text_test_text_file_LDADD = tests/lib/libunit.la libbase.la
+tests_unit_base_text_test_reason_SOURCES = tests/unit/base/text/test-reason.c
+tests_unit_base_text_test_reason_LDADD = tests/lib/libunit.la libbase.la
 tests_unit_base_text_test_words_SOURCES = tests/unit/base/text/test-words.c
 tests_unit_base_text_test_words_LDADD = tests/lib/libunit.la libbase.la
 
