@@ -156,6 +156,8 @@ UNIT_CASE(fails_with_the_order_of_arrival, must_fail(SIM_ORDER_OF_ARRIVAL))
 UNIT_CASE(fails_with_acknowledgements_before_copies, must_fail(SIM_ACK_BEFORE_COPY))
 UNIT_CASE(fails_with_ranges_that_are_moved_again_whole, must_fail(SIM_RANGE_WHOLE))
 UNIT_CASE(fails_with_late_puts_that_are_let_in, must_fail(SIM_LATE_RDMA))
+UNIT_CASE(fails_with_late_puts_that_are_let_in_to_pieces,
+          must_fail_with(SIM_LATE_RDMA, (struct sim_options){.fate = SIM_FAILOVER, .pins = true}))
 UNIT_CASE(fails_with_a_second_rail_that_stays_open, must_fail(SIM_SECOND_OPEN))
 UNIT_CASE(fails_with_ends_before_data, must_fail(SIM_FIN_BEFORE_DATA))
 UNIT_CASE(fails_with_numbers_that_do_not_wrap, must_fail(SIM_NO_WRAP))
