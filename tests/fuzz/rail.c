@@ -285,7 +285,7 @@ static void arrive_header(struct feed *feed)
     const struct in *in = &ins[feed_byte(feed) % MOST];
     struct rail_header header = {
         .type = (uint8_t) (RAIL_MATCH + feed_byte(feed) % RAIL_PULL),
-        .flags = feed_byte(feed) % 32,
+        .flags = feed_byte(feed) % 64,
         .match = {.hdr_src = (int32_t) feed_byte(feed), .hdr_tag = (int32_t) feed_u32(feed)},
         .bytes = feed_u32(feed) % LARGEST,
         .own_id = feed_u32(feed) % LARGEST,
@@ -361,10 +361,19 @@ static void end_all(void)
     go_on();
 }
 
+/* Or not: long messages are put in pieces, then. */
+static void pin_memory(bool pins)
+{
+    rail.modules[0]->pins = pins;
+    rail.modules[0]->gets = !pins;
+    rail.registered_most = pins ? 256 : SIZE_MAX;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct feed feed = {data, size};
     open_once();
+    pin_memory(size % 2);
     for (int i = 0; i < STEPS && feed.left > 0; i++) {
         switch (feed_byte(&feed) % 7) {
         case 0:
