@@ -132,6 +132,9 @@ bool rdma_am_open(const struct rdma_am *am);
 bool rdma_am_peer_open(const struct rdma_am_peer *peer);
 /* Any operation is shared. */
 bool rdma_am_shares(const struct rdma_am *am);
+/* Stands for what the peer's oldest operation waits for: another number once it is answered. 0:
+ * there is none. */
+uint64_t rdma_am_peer_awaits(const struct rdma_am_peer *peer);
 /* Something found no room, and is tried again by rdma_am_progress. */
 bool rdma_am_stuck(const struct rdma_am *am);
 /* One more operation could begin. */

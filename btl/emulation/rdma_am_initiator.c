@@ -451,6 +451,14 @@ enum rdma_am_work rdma_am_work(struct rdma_am *am, struct rdma_am_peer *peer)
     return RDMA_AM_COPIED;
 }
 
+uint64_t rdma_am_peer_awaits(const struct rdma_am_peer *peer)
+{
+    const struct list *ops = list_empty(&peer->waiting) ? &peer->requesting : &peer->waiting;
+    const struct am_op *oldest = container_of(ops->next, struct am_op, link);
+
+    return list_empty(ops) ? 0 : (uint64_t) oldest->newest << 32 | oldest->unanswered;
+}
+
 static bool is_timed(const struct rdma_am *am, enum rdma_am_kind kind, size_t size)
 {
     return am->config.timed && kind != RDMA_AM_ATOMIC && size >= am->config.timed_bytes;

@@ -177,6 +177,19 @@ static bool has_stalled(const usnic_endpoint *peer, uint64_t now_us)
            now_us >= peer->flow.clock.progress_us + STALL_US;
 }
 
+/* Without checksums a request or reply may be garbled so that its operation is never answered,
+ * although all packets have come. Looks are counted: time passes also while this process sleeps. */
+static bool owes_reply(usnic_endpoint *peer)
+{
+    uint64_t awaits = rdma_am_peer_awaits(&peer->am);
+    bool owes =
+        awaits != 0 && awaits == peer->awaits && peer->flows && usnic_flow_is_flushed(&peer->flow);
+
+    peer->awaits = awaits;
+    peer->silent_looks = owes ? peer->silent_looks + 1 : 0;
+    return peer->silent_looks > peer->usnic->params.peer_us / LOOK_US;
+}
+
 /* A packet that is too large for the path is never acknowledged. */
 static void look(struct usnic_module *usnic)
 {
@@ -187,6 +200,9 @@ static void look(struct usnic_module *usnic)
         if (!usnic_check_runs(&peer->check) && has_stalled(peer, usnic->now_us)) {
             usnic_path_begin(peer);
         }
+        if (owes_reply(peer)) {
+            btl_peer_fail(&peer->life, "an operation was not answered for the peer's timeout");
+        }
     }
 }
 
@@ -194,7 +210,8 @@ void usnic_path_progress(struct usnic_module *usnic)
 {
     usnic_endpoint *peer;
 
-    if (usnic->now_us >= usnic->look_us && usnic_engine_busy(&usnic->engine)) {
+    if (usnic->now_us >= usnic->look_us &&
+        (usnic_engine_busy(&usnic->engine) || rdma_am_open(usnic->am))) {
         look(usnic);
     }
     list_for_each (peer, &usnic->checking, usnic_endpoint, checking) {

@@ -275,6 +275,45 @@ static int rdma_begin(struct usnic_module *usnic, usnic_endpoint *peer, int whic
     return status;
 }
 
+/* All that was sent is acknowledged. */
+static void acknowledge(struct usnic_module *usnic, usnic_endpoint *peer)
+{
+    uint8_t bytes[USNIC_HEADER_BYTES];
+    struct usnic_packet packet = {.data = bytes, .size = sizeof(bytes)};
+    const struct usnic_header header = {
+        .kind = USNIC_ACK, .ack = peer->flow.window.next, .delay = USNIC_NO_ECHO};
+
+    usnic_header_encode(bytes, &header);
+    ck_assert(!usnic_flow_received(&usnic->engine, &peer->flow, &packet, usnic->now_us));
+    ck_assert(usnic_flow_is_flushed(&peer->flow));
+}
+
+/* 0: its request has vanished; 1: so has the reply, garbled into that to another operation. */
+UNIT_LOOP(an_atomic_that_is_never_answered_fails, 0, 2)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+    uint8_t reply[RDMA_AM_REPLY_BYTES + sizeof(uint64_t)] = {0};
+    const struct rdma_am_frame frame = {
+        .kind = RDMA_AM_ATOMIC_REPLY, .op_generation = 3, .size = sizeof(uint64_t)};
+
+    usnic->params.peer_us = 100000;
+    ck_assert_int_eq(rdma_begin(usnic, peer, 2), OPAL_SUCCESS);
+    acknowledge(usnic, peer);
+    if (_i == 1) {
+        rdma_am_encode(reply, &frame);
+        usnic_engine_user.deliver(usnic, &peer->flow, BTL_CHANNEL_RDMA, 0, reply, sizeof(reply));
+    }
+    const uint64_t began_us = usnic->now_us;
+    while (ended_with == 1 && clock_us() < began_us + LIMIT_US) {
+        usnic_progress(&usnic->super);
+    }
+    ck_assert_int_eq(ended_with, OPAL_ERR_UNREACH);
+    ck_assert_uint_ge(clock_us(), began_us + 100000);
+    btl_close();
+}
+END_TEST
+
 /* They wait for another session, as sends do, and the end of this one is no failure. */
 UNIT_LOOP(no_operation_begins_while_a_peer_leaves, 0, 3)
 {
