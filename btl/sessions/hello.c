@@ -300,7 +300,7 @@ static void hello_take(struct btl_greeter *greeter, struct btl_peer *peer,
     btl_peer_came(peer);
     if (agreed) {
         (void) !btl_peer_up(peer, hello->epoch);
-    } else {
+    } else if (!session->proven) {
         unheard(greeter, peer);
     }
     if (owed) {

@@ -45,5 +45,5 @@ bool btl_session_hear(struct btl_session *session, uint64_t epoch, uint64_t echo
     session->theirs = epoch;
     *agreed = echo == session->epoch;
     session->proven = session->proven || *agreed;
-    return session->told != session->theirs || !*agreed;
+    return session->told != session->theirs || !session->proven;
 }

@@ -37,8 +37,8 @@ enum btl_session_verdict btl_session_judge(const struct btl_session *session, ui
  * each side would make the other begin anew, for ever. 0: a new one is needed. */
 uint64_t btl_session_keeps(const struct btl_session *session, uint64_t echo);
 /* Takes a hello of the session, in which my epoch is set; the first one begins it. Returns whether
- * I owe them a hello: I have not echoed their epoch yet, or this hello does not echo mine. *agreed:
- * it does. */
+ * I owe them a hello: I have not echoed their epoch yet, or they never echoed mine. *agreed: this
+ * hello does. One that does not is a late one, or a replay, once another has. */
 bool btl_session_hear(struct btl_session *session, uint64_t epoch, uint64_t echo, bool *agreed);
 
 #endif

@@ -78,12 +78,14 @@ static void map_write(const usnic_endpoint *peer, const char *ends, const char *
     }
 }
 
+/* Not of a session that is half open: it may be a replayed hello's, whose speaker has gone. */
 static void tell(usnic_endpoint *peer)
 {
     const struct usnic_check *check = &peer->check;
     char ends[ENDS_BYTES], text[100];
 
-    if (peer->told == check->verdict || check->verdict == CHECK_OPEN) {
+    if (peer->told == check->verdict || check->verdict == CHECK_OPEN ||
+        !peer->hello.session.proven) {
         return;
     }
     peer->told = check->verdict;

@@ -44,6 +44,19 @@ START_TEST(two_that_speak_at_once_agree)
 }
 END_TEST
 
+/* The first hello of a session, once more: the other side has shown long ago that it hears mine. */
+START_TEST(a_replayed_hello_is_owed_nothing)
+{
+    struct btl_session session = {.epoch = 10, .theirs = 20, .told = 20, .proven = true};
+    bool agreed;
+    ck_assert_int_eq(btl_session_judge(&session, 20), SESSION_SAME);
+    ck_assert(!btl_session_hear(&session, 20, 0, &agreed));
+    ck_assert(!agreed && session.proven);
+    session.proven = false;
+    ck_assert(btl_session_hear(&session, 20, 0, &agreed));
+}
+END_TEST
+
 START_TEST(what_is_over_stays_over)
 {
     struct btl_session session = {.epoch = 10};

@@ -3,6 +3,7 @@
 #include <base/settings/log.h>
 #include <base/settings/param.h>
 #include <btl/usnic/usnic_control.h>
+#include <btl/usnic/usnic_path.h>
 #include <btl/usnic/usnic_receive.h>
 #include <btl/usnic/usnic_send.h>
 #include <string.h>
@@ -243,6 +244,33 @@ UNIT_LOOP(what_an_end_gives_up_is_told, 0, 2)
     btl_close();
     log_set_sink(NULL, NULL);
     ck_assert_int_eq(told, _i);
+}
+END_TEST
+
+static void note_nothing_passes(void *arg, enum log_level level, const char *line)
+{
+    *(int *) arg += level == LOG_WARN && strstr(line, "nothing passes") != NULL;
+}
+
+/* 0: the session is half open, as a replayed hello leaves it; 1: the peer has been there. */
+UNIT_LOOP(only_the_path_to_a_peer_that_was_there_is_told, 0, 2)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+    uint64_t give_up_us = clock_us() + LIMIT_US;
+    int told = 0;
+
+    peer->hello.session.proven = _i == 1;
+    usnic->params.peer_us = 20000;
+    log_set_sink(note_nothing_passes, &told);
+    usnic_path_begin(peer);
+    while (peer->check.verdict != CHECK_NOTHING && clock_us() < give_up_us) {
+        usnic_progress(&usnic->super);
+    }
+    log_set_sink(NULL, NULL);
+    ck_assert_int_eq(peer->check.verdict, CHECK_NOTHING);
+    ck_assert_int_eq(told, _i);
+    btl_close();
 }
 END_TEST
 
