@@ -63,9 +63,12 @@ tests_unit_btl_plane_test_plane_LDADD = tests/lib/libunit.la libbtl.la libbase.l
 check_PROGRAMS += tests/unit/btl/peers/test-card
 tests_unit_btl_peers_test_card_SOURCES = tests/unit/btl/peers/test-card.c
 tests_unit_btl_peers_test_card_LDADD = tests/lib/libunit.la libbtl.la libbase.la
-check_PROGRAMS += tests/unit/btl/peers/test-peer
-tests_unit_btl_peers_test_peer_SOURCES = tests/unit/btl/peers/test-peer.c
+check_PROGRAMS += tests/unit/btl/peers/test-peer tests/unit/btl/peers/test-connect
+noted_wire = tests/unit/btl/peers/wire.h tests/unit/btl/peers/wire.c
+tests_unit_btl_peers_test_peer_SOURCES = tests/unit/btl/peers/test-peer.c $(noted_wire)
 tests_unit_btl_peers_test_peer_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_peers_test_connect_SOURCES = tests/unit/btl/peers/test-connect.c $(noted_wire)
+tests_unit_btl_peers_test_connect_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 check_PROGRAMS += tests/unit/btl/sessions/test-session tests/unit/btl/peers/test-peer-sim \
 	tests/unit/btl/sessions/test-hello
 tests_unit_btl_sessions_test_hello_SOURCES = tests/unit/btl/sessions/test-hello.c
