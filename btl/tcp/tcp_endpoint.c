@@ -327,16 +327,16 @@ static bool mine_wins(const tcp_endpoint *ep)
                OPAL_VALUE2_GREATER;
 }
 
-/* Why the link is no more at the peer's end; NULL: it may be there. A peer that answers a challenge
- * from after the link came up does not have this link; that it lost it, and did not leave it, it
- * says. */
+/* Why the peer no longer has its end of the link; NULL: it may have it. hello answers a challenge
+ * of asked_us, and says whether the peer lost a link rather than left it. If the link came up after
+ * that, the peer means an earlier one. */
 static const char *why_gone(const tcp_endpoint *ep, const struct tcp_hello *hello,
                             uint64_t asked_us)
 {
     if (ep->peer.incarnation != hello->incarnation) {
         return "the peer was started anew";
     }
-    return hello->lost && asked_us > ep->up_us ? "the peer has lost the connection" : NULL;
+    return hello->lost && asked_us > ep->up_since_us ? "the peer has lost the connection" : NULL;
 }
 
 /* Whether the peer's connect may become the endpoint's link. */
@@ -387,7 +387,7 @@ void tcp_endpoint_up(tcp_endpoint *ep, int fd, uint64_t incarnation)
         tcp_conn_close(ep->conn);
         ep->conn = NULL;
     }
-    ep->up_us = clock_us();
+    ep->up_since_us = clock_us();
     ep->round_trip_us = sock_round_trip_us(fd);
     struct tcp_link *link = tcp_link_create(ep, fd, 0);
     if (!link) {

@@ -37,8 +37,8 @@ struct mca_btl_base_endpoint_t {
     size_t order[NETCARD_ADDRESSES]; /* the card's addresses: the pair's, then the best */
     size_t order_count;
     struct patience patience; /* which of them is tried, and for how long */
-    uint64_t up_us;           /* when it was last up */
-    uint64_t round_trip_us;   /* when it was last up; 0: never, or not known */
+    uint64_t up_since_us;     /* of its last link */
+    uint64_t round_trip_us;   /* of its last link; 0: there was none, or it is not known */
     bool peer_tried;          /* its own connect was turned away in favour of mine */
     struct tcp_conn *conn;    /* HANDSHAKE; owned; NULL: it waits */
 
