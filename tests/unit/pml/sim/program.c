@@ -118,6 +118,9 @@ static size_t some_size(void)
 {
     const size_t first = rail.modules[0]->super.super.ptl_first_frag_size;
     const size_t sizes[] = {0, 4, 8, 64, 65, 100, first - 1, first, first + 1, 2 * first};
+    if (sim.options.prompt) {
+        return 4 + below(LARGEST);
+    }
     switch (below(sim.options.parts ? 2 : 8)) {
     case 0:
         return 4 + below(LARGEST);
@@ -363,11 +366,12 @@ void sim_program_plan(void)
     /* sends in the order of their numbers */
     uint64_t at = 0;
     const unsigned together = below(100);
+    const uint64_t window = sim.options.prompt ? SIM_WINDOW / 8 : SIM_WINDOW;
     for (int i = 0; i < program.message_count; i++) {
-        at += chance(together) ? 0 : below(2 * SIM_WINDOW / (uint64_t) program.message_count);
+        at += chance(together) ? 0 : below(2 * window / (uint64_t) program.message_count);
         program.asks += 2;
         later(at, ON_ASK, program.messages[i].from, (void *) (intptr_t) (2 * i)); // NOLINT
-        later(below(SIM_WINDOW), ON_ASK, program.messages[i].to,
+        later(below(window), ON_ASK, program.messages[i].to,
               (void *) (intptr_t) (2 * i + 1)); // NOLINT
     }
 }

@@ -46,9 +46,9 @@ struct sim_options {
     bool parts;         /* two processes, whose first rail is too small for the others' frames */
     bool handshakes;    /* rails connect when they are used, soon, after a while, or never */
     bool narrow;        /* few bytes may be under way to a process over several rails */
-    bool prompt;        /* processes poll each SIM_PROMPT_NS; rails only send, and have room */
-    bool pins;          /* rails pin memory: of a message only SIM_PINNED bytes at a time */
-    bool puts;          /* all rails put, none gets, and one end may be late to notice deaths */
+    bool prompt; /* long messages, soon; processes poll each SIM_PROMPT_NS; rails only send */
+    bool pins;   /* rails pin memory: of a message only SIM_PINNED bytes at a time */
+    bool puts;   /* all rails put, none gets, and one end may be late to notice deaths */
     enum sim_sabotage sabotage;
 };
 
