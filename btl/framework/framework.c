@@ -239,15 +239,14 @@ void btl_close(void)
     struct btl_module_entry **entries = btl_entries(&count);
     for (size_t i = count; i-- > 0;) {
         mca_btl_base_module_t *module = entries[i]->module;
+        const struct btl_component *component = entries[i]->component;
         entries[i]->closing = true;
         btl_pending_end(module, NULL);
         module->btl_finalize(module);
-        btl_open_modules.modules[i] = NULL;
         btl_taps_fini(&entries[i]->taps);
-    }
-    for (size_t i = count; i-- > 0;) { /* a component's modules lie together */
-        if (i == 0 || entries[i - 1]->component != entries[i]->component) {
-            component_close(entries[i]->component);
+        btl_entries_remove_last();
+        if (i == 0 || entries[i - 1]->component != component) { /* its modules lie together */
+            component_close(component);
         }
     }
     if (framework.closed) {

@@ -41,6 +41,7 @@ void btl_devices_each(keel_device_fn visit, void *arg);
 void btl_close(void);
 /* Has the next btl_close call closed once, after the modules have ended. One user at a time. */
 void btl_at_close(void (*closed)(void));
+/* The open modules; btl_close takes each from the list as it ends. */
 mca_btl_base_module_t **btl_modules(size_t *count);
 /* Polls all modules; returns the number of events. Where several threads use the data plane: 0, if
  * another one is just in it. Each component's btl_progress, which is told no module, is this. */
@@ -110,7 +111,7 @@ void btl_report_loss(mca_btl_base_module_t *module, opal_proc_t *proc);
  * list of them. */
 void btl_peer_ended(mca_btl_base_module_t *module, const orte_process_name_t *name,
                     struct mca_btl_base_endpoint_t *endpoint);
-/* To all modules, of which btl_close may have closed some. */
+/* The same, to each open module, of its endpoint. */
 void btl_proc_ended(const orte_process_name_t *name);
 
 /* The process at the other end of a module's endpoint, as it was added; this process, of self.

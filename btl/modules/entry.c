@@ -25,6 +25,11 @@ static bool make_room(size_t total)
            array_resize(&btl_open_modules.modules, total, sizeof(mca_btl_base_module_t *));
 }
 
+void btl_entries_remove_last(void)
+{
+    free(btl_open_modules.entries[--btl_open_modules.count]);
+}
+
 int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t **modules,
                     size_t count)
 {
@@ -35,7 +40,7 @@ int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t
         struct btl_module_entry *entry = calloc(1, sizeof(*entry));
         if (!entry) {
             while (i-- > 0) {
-                free(btl_open_modules.entries[--btl_open_modules.count]);
+                btl_entries_remove_last();
             }
             return ORTE_ERR_OUT_OF_RESOURCE;
         }
@@ -49,8 +54,8 @@ int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t
 
 void btl_entries_clear(void)
 {
-    for (size_t i = 0; i < btl_open_modules.count; i++) {
-        free(btl_open_modules.entries[i]);
+    while (btl_open_modules.count > 0) {
+        btl_entries_remove_last();
     }
     free(btl_open_modules.entries);
     free(btl_open_modules.modules);

@@ -39,7 +39,8 @@ struct btl_module_entry **btl_entries(size_t *count);
 /* Keeps these modules of a component, or, out of memory, none of them. */
 int btl_entries_add(const struct btl_component *component, mca_btl_base_module_t **modules,
                     size_t count) KEEL_MUST_CHECK;
-/* Forgets them all, which were finalized. */
+/* Forgets the last one, which was finalized; and all that are left. */
+void btl_entries_remove_last(void);
 void btl_entries_clear(void);
 
 /* NULL: it has none. */

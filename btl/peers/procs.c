@@ -69,9 +69,7 @@ void btl_proc_ended(const orte_process_name_t *name)
     mca_btl_base_module_t **modules = btl_modules(&count);
 
     for (size_t i = 0; i < count; i++) {
-        if (modules[i]) {
-            btl_peer_ended(modules[i], name, NULL);
-        }
+        btl_peer_ended(modules[i], name, NULL);
     }
 }
 

@@ -65,6 +65,24 @@ START_TEST(a_list_opens_what_it_names)
 }
 END_TEST
 
+static size_t open_at_close;
+
+static void count_open(void)
+{
+    (void) btl_modules(&open_at_close);
+}
+
+/* The host, which is driven while they end, may ask for them. */
+START_TEST(a_module_that_has_ended_is_none_of_those_that_are_open)
+{
+    open_at_close = 7;
+    ck_assert_int_eq(open_with("self"), ORTE_SUCCESS);
+    btl_at_close(count_open);
+    btl_close();
+    ck_assert_uint_eq(open_at_close, 0);
+}
+END_TEST
+
 START_TEST(an_exclusion_opens_the_rest)
 {
     ck_assert_int_eq(open_with("^sm,tcp"), ORTE_SUCCESS);
