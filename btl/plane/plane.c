@@ -39,10 +39,12 @@ struct after {
     void *arg;
 };
 
+/* CLOSING: the choice of rails has ended, or is about to; the modules follow. */
+enum plane_state { PLANE_CLOSED, PLANE_OPEN, PLANE_CLOSING };
+
 /* Guarded by the lock, where it is used. */
 static struct {
-    bool open;
-    bool closing; /* the choice of rails is ending, or has ended */
+    enum plane_state state;
     struct bml *bml;
     struct watch *watches; /* owned */
     size_t watch_count;
@@ -77,13 +79,13 @@ bool plane_is_inside(void)
 static inline bool enter(void)
 {
     if (btl_lock_used) {
-        if (!plane.open || is_inside()) {
+        if (plane.state != PLANE_OPEN || is_inside()) {
             return false;
         }
         btl_lock_take();
         return true;
     }
-    if (!plane.open || polls_here ||
+    if (plane.state != PLANE_OPEN || polls_here ||
         atomic_exchange_explicit(&plane.polling, true, memory_order_acquire)) {
         return false;
     }
@@ -103,13 +105,13 @@ static inline void leave(void)
 
 bool plane_is_open(void)
 {
-    return plane.open;
+    return plane.state == PLANE_OPEN;
 }
 
 /* Also in a child made by fork: the data plane is its parent's. */
 static void forget(void)
 {
-    plane.open = plane.closing = false;
+    plane.state = PLANE_CLOSED;
     plane.bml = NULL;
     plane.watches = NULL;
     plane.sleep = NULL;
@@ -162,7 +164,7 @@ static void settle_locked(void)
 
 int keel_host_progress(void)
 {
-    if (plane.open && btl_lock_used) {
+    if (plane.state == PLANE_OPEN && btl_lock_used) {
         /* settles at its end; a watcher of the rails must not run another pass */
         return is_inside() ? 0 : btl_progress();
     }
@@ -225,7 +227,7 @@ static int poll_plane(void *unused)
 
 plane_poll_fn plane_poll(void)
 {
-    return plane.open && btl_threads().progress ? NULL : poll_plane;
+    return plane_is_open() && btl_threads().progress ? NULL : poll_plane;
 }
 
 void plane_read_all(void)
@@ -270,7 +272,7 @@ static int open_rails(void)
 static void close_all(void)
 {
     btl_thread_stop();
-    plane.closing = true;
+    plane.state = PLANE_CLOSING;
     bml_destroy(plane.bml);
     btl_close();
     free(plane.watches);
@@ -301,7 +303,7 @@ int keel_host_open(const struct keel_host_ops *ops, void *host,
     reason = reason ? reason : unwanted;
     snprintf(reason, reason_size, "%s", "");
     int status = check_ops(ops, options, reason, reason_size);
-    if (status == ORTE_SUCCESS && plane.open) {
+    if (status == ORTE_SUCCESS && plane.state != PLANE_CLOSED) {
         snprintf(reason, reason_size, "the data plane of this process is open");
         status = ORTE_EXISTS;
     }
@@ -318,7 +320,7 @@ int keel_host_open(const struct keel_host_ops *ops, void *host,
     if (status != ORTE_SUCCESS) {
         return status;
     }
-    plane.open = true;
+    plane.state = PLANE_OPEN;
     status = open_rails();
     if (status != ORTE_SUCCESS) {
         snprintf(reason, reason_size, "out of memory");
@@ -329,10 +331,10 @@ int keel_host_open(const struct keel_host_ops *ops, void *host,
 
 int keel_host_close(void)
 {
-    if (!plane.open) {
+    if (plane.state == PLANE_CLOSED) {
         return ORTE_ERROR;
     }
-    if (plane_in_callback()) {
+    if (plane.state == PLANE_CLOSING || plane_in_callback()) {
         return ORTE_ERR_NOT_SUPPORTED;
     }
     close_all();
@@ -342,7 +344,7 @@ int keel_host_close(void)
 int keel_host_ft_event(int state)
 {
     if (btl_calls_back() || !enter()) {
-        return plane.open ? ORTE_ERR_RESOURCE_BUSY : ORTE_ERROR;
+        return plane.state == PLANE_CLOSED ? ORTE_ERROR : ORTE_ERR_RESOURCE_BUSY;
     }
     int status = btl_ft_event(state);
     if (state == OPAL_CRS_RESTART) {
@@ -370,7 +372,7 @@ int keel_host_add_procs(opal_proc_t *const *procs, size_t count, char *reason, s
     reason_size = reason ? reason_size : sizeof(unwanted);
     reason = reason ? reason : unwanted;
     snprintf(reason, reason_size, "%s", "");
-    if (!plane.open) {
+    if (!plane_is_open()) {
         return ORTE_ERROR;
     }
     size_t missing = first_missing(procs, count);
@@ -390,7 +392,7 @@ const struct keel_rail *keel_host_rails(const opal_proc_t *peer, size_t *count)
         return NULL;
     }
     *count = 0;
-    if (!plane.open || !peer) {
+    if (!plane_is_open() || !peer) {
         return NULL;
     }
     btl_lock();
@@ -415,14 +417,14 @@ int keel_host_rails_watch(keel_rails_fn changed, void *arg)
 
 void keel_host_proc_ended(const opal_proc_t *peer)
 {
-    if (!plane.open || !peer) {
+    if (plane.state == PLANE_CLOSED || !peer) {
         return;
     }
     btl_enter();
-    if (plane.closing) {
-        btl_proc_ended(&peer->proc_name);
-    } else {
+    if (plane.state == PLANE_OPEN) {
         bml_peer_ended(plane.bml, peer);
+    } else {
+        btl_proc_ended(&peer->proc_name);
     }
     btl_leave();
 }

@@ -2,6 +2,7 @@
 #include <tests/lib/unit.h>
 
 #include <base/settings/param.h>
+#include <btl/interface/base.h>
 #include <keel/btl_ext.h>
 #include <keel/host.h>
 #include <stdio.h>
@@ -287,6 +288,31 @@ START_TEST(test_callbacks_end_nothing)
     ck_assert_int_eq(keel_btl_ext(btl)->pending_add(btl, endpoint, &pending), OPAL_SUCCESS);
     ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS); /* which calls the request back */
     ck_assert_int_eq(heard, 4);
+}
+END_TEST
+
+static bool was_asked;
+
+static void ask_at_close(void)
+{
+    opal_proc_t *procs[] = {&minihost_myself};
+    ck_assert_ptr_null(rail_to(&minihost_myself));
+    ck_assert_int_eq(keel_host_add_procs(procs, 1, NULL, 0), OPAL_ERROR);
+    ck_assert_int_eq(keel_host_progress(), 0);
+    ck_assert_int_eq(keel_host_open(&minihost_alone, NULL, NULL, NULL, 0), OPAL_EXISTS);
+    ck_assert_int_eq(keel_host_close(), OPAL_ERR_NOT_SUPPORTED);
+    keel_host_proc_ended(&minihost_myself);
+    was_asked = true;
+}
+
+/* By the host, which modules drive while they end. */
+START_TEST(test_nothing_is_asked_of_what_has_ended)
+{
+    open_alone(NULL);
+    ck_assert_ptr_nonnull(rail_to(&minihost_myself));
+    btl_at_close(ask_at_close);
+    ck_assert_int_eq(keel_host_close(), OPAL_SUCCESS);
+    ck_assert(was_asked);
 }
 END_TEST
 
