@@ -38,12 +38,13 @@ struct rdma_am_config {
                   uint32_t number);
     int (*copy)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
                 const struct rdma_call *rest);
-    /* NULL, or with those: at the target, copies between its memory and the initiator's, there. */
+    /* NULL, or beside claim and copy: at the target, copies size bytes of its own memory (here)
+     * from the initiator's (there) for a put, to it for a get. NOT_AVAILABLE: it cannot. */
     int (*reach)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
                  void *here, uint64_t there, size_t size);
-    size_t share_bytes; /* of a chunk of it: a target is held up no longer */
+    size_t share_bytes; /* most that reach copies at a time */
     /* At the initiator, of puts and gets of at least timed_bytes that ended well: when they began
-     * (clock_ns). NULL: nobody asks. */
+     * (clock_ns), and whether both sides copied. NULL: nobody asks. */
     void (*timed)(mca_btl_base_module_t *module, struct mca_btl_base_endpoint_t *endpoint, bool put,
                   bool shared, size_t size, uint64_t began_ns);
     size_t timed_bytes;
@@ -130,10 +131,10 @@ bool rdma_am_peer_active(const struct rdma_am_peer *peer);
 /* Whether any operation of this side's is not complete; and of one peer's. */
 bool rdma_am_open(const struct rdma_am *am);
 bool rdma_am_peer_open(const struct rdma_am_peer *peer);
-/* Any operation is shared. */
+/* Whether any operation is one of rdma_am_share's. */
 bool rdma_am_shares(const struct rdma_am *am);
-/* Stands for what the peer's oldest operation waits for: another number once it is answered. 0:
- * there is none. */
+/* A number that changes with each reply to the oldest operation of this side's to the peer; 0 where
+ * nothing is asked. The same number twice: no reply came. */
 uint64_t rdma_am_peer_awaits(const struct rdma_am_peer *peer);
 /* Something found no room, and is tried again by rdma_am_progress. */
 bool rdma_am_stuck(const struct rdma_am *am);

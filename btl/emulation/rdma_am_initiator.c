@@ -330,8 +330,8 @@ static void chunks_take(const struct rdma_am *am, struct am_op *op, uint32_t cla
     }
 }
 
-/* Of a shared operation that is barred: what is left is asked for as of any other, and as a new
- * one: the requests of an operation are numbered without a gap. */
+/* Makes a barred operation one that the target alone carries out, from what is answered on. It goes
+ * to the end of the queue: the requests of an operation are numbered without a gap. */
 static void op_ask_anew(struct rdma_am *am, struct am_op *op)
 {
     am->shared_ops--;
@@ -343,7 +343,8 @@ static void op_ask_anew(struct rdma_am *am, struct am_op *op)
     list_append(&op->peer->requesting, &op->link);
 }
 
-/* A shared one whose sides do not reach each other. It waits for what the target was asked for. */
+/* Shares an operation no more, whose sides do not reach each other: it is asked for anew when the
+ * target has answered for what it was asked. */
 static void op_bar(struct rdma_am *am, struct am_op *op)
 {
     op->barred = true;
@@ -526,9 +527,9 @@ static void take_payload(const struct am_op *op, const mca_btl_base_segment_t *s
     }
 }
 
-/* How it went with a chunk that the target has answered for. It is this side's where the target
+/* What became of a chunk that the target has answered for. This side copies it where the target
  * could not reach the memory. */
-static int answered(struct rdma_am *am, struct am_op *op, const struct rdma_am_frame *frame)
+static int chunk_outcome(struct rdma_am *am, struct am_op *op, const struct rdma_am_frame *frame)
 {
     if (frame->status != OPAL_ERR_NOT_AVAILABLE || !rdma_am_is_shared(op->kind)) {
         return frame->status;
@@ -562,7 +563,7 @@ int am_receive_reply(struct rdma_am *am, struct rdma_am_peer *peer,
     peer->unanswered--;
     peer->heard++;
     peer->window += peer->window < RDMA_AM_WINDOW;
-    int status = answered(am, op, frame);
+    int status = chunk_outcome(am, op, frame);
     if (op->barred || (status == OPAL_ERR_NOT_AVAILABLE && rdma_am_is_shared(op->kind))) {
         op_bar(am, op);
     } else {

@@ -35,8 +35,8 @@ bool sm_helps(struct mca_btl_base_endpoint_t *endpoint);
 /* Whether it is to copy a part of an operation that is this side's: it polls, and reads what it is
  * asked for. */
 bool sm_shares(const struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
-/* Progress's part of what is shared: a chunk of it. What the peer has not begun when nothing else
- * is left is this side's, too. Returns how many chunks were copied. */
+/* Progress's part of what is shared: copies one chunk and returns 1. Where none is left, it takes
+ * over what the peer has not begun, and returns 0, as where nothing is shared. */
 int sm_help_work(struct sm_module *module);
 /* Progress's part, now and then: copies what one peer has left lying. */
 void sm_help_check(struct sm_module *module, uint64_t now);

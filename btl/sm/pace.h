@@ -1,5 +1,5 @@
-/* Which way of copying is the faster one to a peer: to ask it for help (help.h), or to copy from
- * here at once (cma.h).
+/* Which way of copying is faster with a peer: its own, which it is asked for (help.h), or the
+ * kernel's (cma.h), by this side alone or, where the peer polls, by both.
  *
  * That depends on the size, on which caches the two processors share, on what the peer does, and on
  * the kernel, so it is measured. Puts and gets of each size class have a way of their own.
