@@ -173,6 +173,7 @@ static void check_go_on(usnic_endpoint *peer, uint64_t now_us)
     }
 }
 
+/* A packet that is too large for the path is never acknowledged. */
 static bool has_stalled(const usnic_endpoint *peer, uint64_t now_us)
 {
     return peer->flows && !usnic_flow_is_flushed(&peer->flow) &&
@@ -180,8 +181,9 @@ static bool has_stalled(const usnic_endpoint *peer, uint64_t now_us)
 }
 
 /* Without checksums a request or reply may be garbled so that its operation is never answered,
- * although all packets have come. Looks are counted: time passes also while this process sleeps. */
-static bool owes_reply(usnic_endpoint *peer)
+ * although all packets have come. Looks are counted, not time, which passes also while this process
+ * does nothing. */
+static void watch_replies(usnic_endpoint *peer)
 {
     uint64_t awaits = rdma_am_peer_awaits(&peer->am);
     bool owes =
@@ -189,10 +191,11 @@ static bool owes_reply(usnic_endpoint *peer)
 
     peer->awaits = awaits;
     peer->silent_looks = owes ? peer->silent_looks + 1 : 0;
-    return peer->silent_looks > peer->usnic->params.peer_us / LOOK_US;
+    if (peer->silent_looks > peer->usnic->params.peer_us / LOOK_US) {
+        btl_peer_fail(&peer->life, "an operation was not answered for the peer's timeout");
+    }
 }
 
-/* A packet that is too large for the path is never acknowledged. */
 static void look(struct usnic_module *usnic)
 {
     usnic_endpoint *peer;
@@ -202,9 +205,7 @@ static void look(struct usnic_module *usnic)
         if (!usnic_check_runs(&peer->check) && has_stalled(peer, usnic->now_us)) {
             usnic_path_begin(peer);
         }
-        if (owes_reply(peer)) {
-            btl_peer_fail(&peer->life, "an operation was not answered for the peer's timeout");
-        }
+        watch_replies(peer);
     }
 }
 

@@ -164,15 +164,15 @@ static void handshake(struct btl_peer *life)
     (void) btl_hello_say(&usnic_endpoint_of(life)->usnic->greeter, life, false);
 }
 
-/* Of a peer that is given up, unless its process has ended. Messages that are in packets call
- * nobody back. */
+/* Of a peer that this side leaves; not of one that has failed, as whose process has ended.
+ * Messages that are in packets call nobody back. */
 static void tell_loss(const usnic_endpoint *peer)
 {
     const struct usnic_backlog left = usnic_flow_backlog(&peer->flow);
 
-    if (!peer->end.said && left.messages > 0) {
+    if (peer->life.state == PEER_ENDED && !peer->end.said && left.messages > 0) {
         log_warn(LOG_BTL,
-                 "%s: %s: %zu messages of %zu bytes were not acknowledged, and are given up "
+                 "%s: %s: %zu messages (%zu bytes) were not acknowledged, and are given up "
                  "(btl_usnic_flush_timeout_ms)",
                  peer->usnic->name, ORTE_NAME_PRINT(&peer->life.name), left.messages, left.bytes);
     }
@@ -187,10 +187,8 @@ static void peer_cut(struct btl_peer *life, int status)
 
     /* what is done is told before what fails */
     (void) desc_set_finish(&usnic->super, &usnic->descs, peer);
-    if (peer->flows && life->state == PEER_ENDED) {
-        tell_loss(peer);
-    }
     if (peer->flows) {
+        tell_loss(peer);
         peer->flows = false;
         usnic_flow_close(&usnic->engine, &peer->flow);
     }

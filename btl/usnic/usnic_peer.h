@@ -29,8 +29,8 @@ struct mca_btl_base_endpoint_t {
     enum usnic_verdict told;        /* what was logged of the path */
     struct rdma_am_landing landing; /* of the put whose chunks come */
     struct rdma_am_peer am;
-    uint64_t awaits;       /* rdma_am_peer_awaits, when it was looked at, */
-    uint32_t silent_looks; /* and how often since it changed, while all was acknowledged */
+    uint64_t awaits;       /* rdma_am_peer_awaits at the last look */
+    uint32_t silent_looks; /* since it changed, while all was acknowledged */
 };
 
 extern const struct btl_peer_hooks usnic_peer_hooks;

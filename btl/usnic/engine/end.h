@@ -5,8 +5,8 @@
  * said and mine is acknowledged, each side has everything of the other, and knows it.
  *
  * A session is half open at a side to which nothing of it has come: the other side may have ended
- * before it heard this one's hello. That one has queued nothing, so that its BYE is not waited for
- * long. */
+ * before it heard this one's hello. It has queued nothing then, so its BYE is not waited for long.
+ */
 #ifndef BTL_USNIC_END_H
 #define BTL_USNIC_END_H
 
@@ -15,10 +15,9 @@
 enum { USNIC_CHANNEL_BYE = 15 };
 
 struct usnic_end {
-    bool said, heard;    /* BYE: mine, theirs */
-    uint64_t give_up_us; /* once theirs was heard */
-    uint64_t
-        patience_us; /* of a side that leaves, with a flow that makes no progress; 0: endless */
+    bool said, heard;     /* BYE: mine, theirs */
+    uint64_t give_up_us;  /* once theirs was heard */
+    uint64_t patience_us; /* how long one that leaves waits for progress; 0: for ever */
 };
 
 enum usnic_end_step {

@@ -221,7 +221,7 @@ END_TEST
 static void note_loss(void *arg, enum log_level level, const char *line)
 {
     if (level == LOG_WARN &&
-        strstr(line, "[[0,1],1]: 2 messages of 16 bytes were not acknowledged") &&
+        strstr(line, "[[0,1],1]: 2 messages (16 bytes) were not acknowledged") &&
         strstr(line, "btl_usnic_flush_timeout_ms")) {
         ++*(int *) arg;
     }
