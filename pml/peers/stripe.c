@@ -128,7 +128,7 @@ static bool is_idle(const struct rate *rate, uint64_t now)
     return rate->seen_ns > 0 && rate->queued == 0 && now - rate->seen_ns > STRIPE_PROBE_NS;
 }
 
-/* Others are in use. */
+/* It is idle, and others are in use. */
 static bool is_left_out(const struct peer_rails *rails, size_t rail, uint64_t now)
 {
     bool others = false;
@@ -139,8 +139,9 @@ static bool is_left_out(const struct peer_rails *rails, size_t rail, uint64_t no
     return others && is_idle(&rails->rail[rail].rate, now);
 }
 
-/* One that was left out for long is given a small piece, or a shorter message, so that it is known
- * how fast it is now. A long message asks any that was idle. SCHEDULE_RAILS: none. */
+/* A rail that is to carry a small piece, or a shorter message, so that it is known how fast it is
+ * now: for a long message any that was idle, for a shorter one only one that was left out.
+ * SCHEDULE_RAILS: none. */
 static size_t rail_to_probe(const struct peer *peer, const struct view *view, size_t left)
 {
     const uint64_t now = now_of(peer);

@@ -6,10 +6,11 @@
  * fastest one's speed. Its speed is at first what the module claims (ptl_bandwidth), scaled as the
  * best one that was measured turned out, and follows what it does within 200 ms of use (rate.h). So
  * it is again when the rail was lost and is back.
- * One that was left out for a second is measured by a small piece of a long message, or in a stream
- * of shorter ones by one of them. Of bytes that
- * a module copies and reports at once nobody knows when they arrive: they are divided by the speeds
- * that are known, and a rail without room is passed over. */
+ *
+ * A rail that was left out for a second is measured by a small piece of a long message; or, in a
+ * stream of shorter ones, by one of them. Of bytes that a module copies and reports at once nobody
+ * knows when they arrive: they are divided by the speeds that are known, and a rail without room is
+ * passed over. */
 #ifndef PML_STRIPE_H
 #define PML_STRIPE_H
 
@@ -18,9 +19,9 @@
 
 enum {
     STRIPE_PIECE = 512 << 10, /* most bytes of one, where there are several rails */
-    STRIPE_PROBE = 256 << 10, /* at most of the one that a rail gets which was idle for long */
-    STRIPE_WINDOW = 32 << 20  /* bytes under way to a peer, then: how fast rails turn out to be
-                                decides   about the rest */
+    STRIPE_PROBE = 256 << 10, /* most bytes of the one that measures a rail */
+    STRIPE_WINDOW = 32 << 20  /* most bytes under way to a peer, then: the rest is divided by the
+                               * speeds that turn out */
 };
 #define STRIPE_PROBE_NS UINT64_C(1000000000) /* a rail that was idle for so long is measured */
 

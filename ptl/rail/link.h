@@ -7,9 +7,9 @@
  * rail is lost, sends to the process fail.
  *
  * What has come is said by each frame that goes the other way; by one of its own after SAY_FRAMES,
- * SAY_BYTES, 64 passes or a millisecond (the clock is read each 8 passes, or each where passes are
- * rare), over the best rail that is connected. KEPT_MOST bytes of
- * copies make messages wait.
+ * SAY_BYTES, 64 passes or a millisecond, over the best rail that is connected. The clock is read
+ * every 8 passes, or more often where passes are rare. KEPT_MOST bytes of copies make messages
+ * wait.
  *
  * A frame that names memory or wants it is good on the rail that it was made for; on another it is
  * changed first (adapt). One that is too long for a rail goes in parts. */

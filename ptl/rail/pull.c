@@ -49,8 +49,9 @@ static void open_to_puts(struct rail_recv *recv, struct rail_module *module,
 /* A small piece where nothing is open yet, so that the first bytes move soon. 0: none now. */
 static size_t piece_of(const struct rail_recv *recv, const struct turn *turn)
 {
-    const size_t most = rail.registered_most, open = rail_grants_open(&recv->grants, turn->module),
-                 size = least(turn->size, open > 0 ? most / 2 : most / 16);
+    const size_t most = rail.registered_most;
+    const size_t open = rail_grants_open(&recv->grants, turn->module);
+    const size_t size = least(turn->size, open > 0 ? most / 2 : most / 16);
     return open + size <= most ? size : 0;
 }
 

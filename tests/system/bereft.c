@@ -2,8 +2,8 @@
  * Rank 0 must be told: an error with the peer, a callback for each part of what was in flight, and
  * no rail any more. Prints "rank 0: told, N callbacks".
  *
- * bereft ends: rank 1 prints "pid N", and stops to look while rank 0 sends to it, prints "ends N",
- * and ends. */
+ * bereft ends: rank 1 prints "pid N" and stops reading; rank 0 sends to it, prints "ends N", and
+ * ends. */
 #include <keel/keel.h>
 
 #include <signal.h>

@@ -75,8 +75,8 @@ UNIT_CASE(rails_that_connect_or_not_and_die,
           schedules(&(struct sim_options){.fate = SIM_LAST, .handshakes = true}))
 UNIT_CASE(all_rails_that_die, schedules(&(struct sim_options){.fate = SIM_LAST}))
 
-/* A sender knows after a millisecond what has come, or 64 KiB: the clock is looked at each 8
- * passes. */
+/* A sender is told what has come after a millisecond, or 64 KiB; up to 8 passes late, since not
+ * each pass reads the clock. */
 START_TEST(what_has_come_is_told_of_in_time)
 {
     const struct sim_options options = {.rails = 2, .prompt = true};
