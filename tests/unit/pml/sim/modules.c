@@ -115,7 +115,8 @@ static uint64_t arrival_of(endpoint *end, size_t size)
     return end->last_at;
 }
 
-static bool is_numbered(const struct sim_frame *frame)
+/* Each numbered frame does, and CAME. */
+static bool tells_what_has_come(const struct sim_frame *frame)
 {
     return frame->size > 0 && (frame->bytes[0] & 0xf) >= RAIL_NUMBERED;
 }
@@ -153,7 +154,7 @@ static int sendi(mca_btl_base_module_t *btl, endpoint *end, opal_convertor_t *co
         opal_convertor_pack_bytes(convertor, frame->bytes + header_size, size) != size) {
         sim_violated("a frame of bytes that there are not");
     }
-    if (is_numbered(frame)) { /* or says what has come */
+    if (tells_what_has_come(frame)) {
         sim.process[end->rank].owed_since[end->peer] = 0;
         sim.process[end->rank].owed_bytes[end->peer] = 0;
     }
@@ -224,15 +225,16 @@ void sim_frame_came(struct sim_frame *frame)
     sim_deliver(frame->to, &frame->item);
 }
 
-/* What has come, and its sender is not told of before more is taken. */
+/* A numbered frame has come: until it is told so, its sender keeps a copy. */
 static void note_owed(struct sim_process *process, const struct sim_frame *frame)
 {
-    if ((frame->bytes[0] & 0xf) == RAIL_NUMBERED && process->owed_since[frame->from] == 0) {
+    if ((frame->bytes[0] & 0xf) != RAIL_NUMBERED) {
+        return;
+    }
+    if (process->owed_since[frame->from] == 0) {
         process->owed_since[frame->from] = sim_now();
     }
-    if ((frame->bytes[0] & 0xf) == RAIL_NUMBERED) {
-        process->owed_bytes[frame->from] += frame->size;
-    }
+    process->owed_bytes[frame->from] += frame->size;
 }
 
 static void measure_owed(const struct sim_process *process, int peer)

@@ -112,9 +112,8 @@ struct sim_process {
     uint64_t poll_at;     /* the next poll */
     uint64_t sleeps_until;
     mca_btl_base_module_recv_cb_fn_t receive;
-    uint64_t
-        owed_since[SIM_RANKS]; /* the first frame came that its sender is not told of; 0: none */
-    uint64_t owed_bytes[SIM_RANKS]; /* of such ones */
+    uint64_t owed_since[SIM_RANKS]; /* the oldest frame that its sender is not told of; 0: none */
+    uint64_t owed_bytes[SIM_RANKS]; /* of all such frames */
     const bool *wanted;             /* this and the next: of plane_after_pass */
     void (*after)(void *arg);
     keel_rails_fn watch;
