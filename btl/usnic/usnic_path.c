@@ -114,7 +114,7 @@ void usnic_path_begin(usnic_endpoint *peer)
     list_append(&usnic->checking, &peer->checking);
 }
 
-/* The session ends before the check does: the map has what is known by then. */
+/* The session ends before the check does: the map has what is known by then, if anything is. */
 static void break_off(const usnic_endpoint *peer)
 {
     const struct usnic_check *check = &peer->check;
@@ -128,7 +128,7 @@ static void break_off(const usnic_endpoint *peer)
 
 void usnic_path_end(usnic_endpoint *peer)
 {
-    if (usnic_check_runs(&peer->check) && peer->check.verdict == CHECK_OPEN) {
+    if (usnic_check_runs(&peer->check) && peer->check.verdict == CHECK_OPEN && peer->check.known) {
         break_off(peer);
     }
     list_remove(&peer->checking);

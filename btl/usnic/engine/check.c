@@ -112,6 +112,7 @@ void usnic_check_answered(struct usnic_check *check, size_t size, uint64_t now_u
 {
     check->silent_us = 0;
     check->heard = false;
+    check->known = true;
     if (!usnic_check_runs(check) || size > check->full) {
         return;
     }

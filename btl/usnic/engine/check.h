@@ -40,6 +40,7 @@ struct usnic_check {
     bool small_due;    /* beside the probe that was just sent */
     bool small_passed; /* since then */
     bool heard;        /* something came from the peer since it answered last */
+    bool known;        /* it has answered, ever: passes is no guess */
     uint64_t asked_us; /* when it was asked last, */
     uint64_t next_us;  /* and when it is again, or given up */
     uint64_t round_us; /* the least pause, by the round trip */

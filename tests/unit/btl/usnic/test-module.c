@@ -6,8 +6,10 @@
 #include <btl/usnic/usnic_path.h>
 #include <btl/usnic/usnic_receive.h>
 #include <btl/usnic/usnic_send.h>
+#include <stdlib.h>
 #include <string.h>
 #include <tests/lib/unit.h>
+#include <unistd.h>
 
 enum { BUFFERS = 16 /* of a socket */, LIMIT_US = 10000000 };
 
@@ -270,6 +272,28 @@ UNIT_LOOP(only_the_path_to_a_peer_that_was_there_is_told, 0, 2)
     log_set_sink(NULL, NULL);
     ck_assert_int_eq(peer->check.verdict, CHECK_NOTHING);
     ck_assert_int_eq(told, _i);
+    btl_close();
+}
+END_TEST
+
+/* The session ends amid the check. 0: nothing has been answered; 1: a small probe has. */
+UNIT_LOOP(the_map_has_only_sizes_that_passed, 0, 2)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+    char path[] = "/tmp/keel-test-map-XXXXXX";
+    int fd = mkstemp(path);
+
+    ck_assert_int_ge(fd, 0);
+    usnic->params.map = path;
+    usnic_path_begin(peer);
+    if (_i == 1) {
+        usnic_path_answered(peer, USNIC_SMALL_PACKET);
+    }
+    usnic_path_end(peer);
+    ck_assert((lseek(fd, 0, SEEK_END) > 0) == (_i == 1));
+    close(fd);
+    unlink(path);
     btl_close();
 }
 END_TEST
