@@ -181,16 +181,23 @@ static bool has_stalled(const usnic_endpoint *peer, uint64_t now_us)
 }
 
 /* Without checksums a request or reply may be garbled so that its operation is never answered,
- * although all packets have come. Looks are counted, not time, which passes also while this process
- * does nothing. */
+ * although all packets have come. On a slow path the reply may follow large messages, or be one:
+ * while more of them comes, the peer has all its time again. Looks are counted, not time, which
+ * passes also while this process does nothing. */
 static void watch_replies(usnic_endpoint *peer)
 {
     uint64_t awaits = rdma_am_peer_awaits(&peer->am);
     bool owes =
         awaits != 0 && awaits == peer->awaits && peer->flows && usnic_flow_is_flushed(&peer->flow);
+    bool came = owes && peer->came_us != peer->flow.heard.last_us;
 
     peer->awaits = awaits;
-    peer->silent_looks = owes ? peer->silent_looks + 1 : 0;
+    peer->came_us = owes ? peer->flow.heard.last_us : 0;
+    if (!owes || (came && usnic_flow_is_amid(&peer->flow))) {
+        peer->silent_looks = 0;
+    } else if (!came) {
+        peer->silent_looks++;
+    }
     if (peer->silent_looks > peer->usnic->params.peer_us / LOOK_US) {
         btl_peer_fail(&peer->life, "an operation was not answered for the peer's timeout");
     }

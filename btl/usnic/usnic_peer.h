@@ -30,7 +30,8 @@ struct mca_btl_base_endpoint_t {
     struct rdma_am_landing landing; /* of the put whose chunks come */
     struct rdma_am_peer am;
     uint64_t awaits;       /* rdma_am_peer_awaits at the last look */
-    uint32_t silent_looks; /* since it changed, while all was acknowledged */
+    uint64_t came_us;      /* when the last new packet had come by then */
+    uint32_t silent_looks; /* at which neither had changed, while all was acknowledged */
 };
 
 extern const struct btl_peer_hooks usnic_peer_hooks;

@@ -136,6 +136,8 @@ bool usnic_flow_received(struct usnic_engine *engine, struct usnic_flow *flow,
                          struct usnic_packet *packet, uint64_t now_us);
 /* All that was sent is acknowledged. */
 bool usnic_flow_is_flushed(const struct usnic_flow *flow);
+/* Of what the peer has sent, some has come that cannot be delivered without more. */
+bool usnic_flow_is_amid(const struct usnic_flow *flow);
 /* What is queued, or not acknowledged. A message counts until its last byte is. */
 struct usnic_backlog {
     size_t messages, bytes;

@@ -135,6 +135,11 @@ bool usnic_flow_is_flushed(const struct usnic_flow *flow)
            list_empty(&flow->queue);
 }
 
+bool usnic_flow_is_amid(const struct usnic_flow *flow)
+{
+    return flow->assembly.total > 0 || flow->order.count > 0;
+}
+
 static void count_records(struct usnic_backlog *backlog, const struct usnic_segment *segment)
 {
     struct usnic_record record;

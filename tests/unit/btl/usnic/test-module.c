@@ -366,6 +366,32 @@ UNIT_LOOP(an_atomic_that_is_never_answered_fails, 0, 2)
 }
 END_TEST
 
+/* Packets come now and then, which wait for an earlier one. When no more do, it has failed. */
+START_TEST(an_operation_whose_reply_is_on_its_way_does_not_fail)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+    uint64_t give_up_us = clock_us() + LIMIT_US, came_at = 0;
+    uint32_t came = 0;
+
+    usnic->params.peer_us = 100000;
+    ck_assert_int_eq(rdma_begin(usnic, peer, 1), OPAL_SUCCESS);
+    acknowledge(usnic, peer);
+    while (ended_with == 1 && clock_us() < give_up_us) {
+        usnic_progress(&usnic->super);
+        if (peer->silent_looks == 3 && came < BUFFERS / 2 - 1 && came_at != usnic->look_us) {
+            came_at = usnic->look_us;
+            struct fabric_rx *rx =
+                fabric_receive_at(&usnic->port.receives[USNIC_SOCKET_DATA], came++);
+            ck_assert(is_kept(usnic, &peer->flow, (struct usnic_rx *) (void *) rx, came));
+        }
+    }
+    ck_assert_int_eq(ended_with, OPAL_ERR_UNREACH);
+    ck_assert_uint_eq(came, BUFFERS / 2 - 1);
+    btl_close();
+}
+END_TEST
+
 /* They wait for another session, as sends do, and the end of this one is no failure. */
 UNIT_LOOP(no_operation_begins_while_a_peer_leaves, 0, 3)
 {
