@@ -198,7 +198,8 @@ void sm_tx_collect(struct sm_module *module);
 /* The same for one peer. Negative: the peer's count of consumed slots is impossible. */
 int sm_tx_settle(struct sm_module *module,
                  struct mca_btl_base_endpoint_t *endpoint) KEEL_MUST_CHECK;
-/* Refuses sends from now on; completes those that the peer has consumed. */
+/* Refuses sends from now on; completes those that the peer has consumed. What it was asked for and
+ * has not begun it never will. */
 void sm_tx_halt(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint);
 /* Ends the sending side, which is halted: completes what is in flight with status, tells the peer.
  * The ring and its fragments stay until sm_tx_release. */

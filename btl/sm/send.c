@@ -404,10 +404,13 @@ int sm_tx_settle(struct sm_module *module, struct mca_btl_base_endpoint_t *endpo
 
 void sm_tx_halt(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)
 {
-    if (endpoint->tx.ready) {
+    struct sm_tx *tx = &endpoint->tx;
+    uint32_t unused;
+    if (tx->ready) {
         (void) !sm_tx_settle(module, endpoint);
+        (void) !sm_claim_requests(&tx->claim, endpoint->am.asked, &unused);
     }
-    endpoint->tx.ready = false;
+    tx->ready = false;
 }
 
 static void tx_collect(struct sm_module *module, struct mca_btl_base_endpoint_t *endpoint)

@@ -318,4 +318,57 @@ static int busy_run(struct minihost *host, void *arg)
 
 UNIT_CASE(nothing_is_carried_out_late, two_ranks(busy_run, 18000))
 
+static void on_cut(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint,
+                   void *local, mca_btl_base_registration_handle_t *handle, void *context,
+                   void *data, int status)
+{
+    (void) btl, (void) endpoint, (void) local, (void) handle, (void) context;
+    must(status < 0);
+    --*(int *) data;
+}
+
+/* The caller has its memory back, and rank 1 comes only then to what it was asked for. */
+static int cut_run(struct minihost *host, void *arg)
+{
+    const bool put = *(const bool *) arg;
+    struct sm_rank rank;
+    struct memory memory;
+    int open = 0;
+    sm_rank_start(&rank, host);
+    memory_open(&memory, &rank);
+    if (host->rank == 0) {
+        struct sm_pace *pace = calloc(1, sizeof(*pace));
+        must(pace);
+        for (int i = 0; i < SM_PACE_CLASSES; i++) {
+            pace->courses[false][i].way = SM_COPY;
+        }
+        rank.endpoints[1]->pace = pace;
+        memset(memory.local, 1, REGION);
+        start_for(&rank, &memory, put, on_cut, &open);
+        must(rank.endpoints[1]->am.asked > 0);
+        sm_rank_drop(&rank, 1);
+        must(open == 0);
+        memset(memory.local, 2, REGION);
+    }
+    minihost_barrier(host, NULL);
+    const struct sm_rx *rx = host->rank == 1 ? &rank.endpoints[0]->rx : NULL;
+    while (rx && (rx->ring.head == 0 || rx->open)) {
+        sm_rank_progress();
+    }
+    minihost_barrier(host, NULL);
+    must(host->rank == 0 ? is_filled(memory.local, 2) : is_filled(memory.region, 0));
+    memory_close(&memory, &rank);
+    return 0;
+}
+
+START_TEST(nothing_is_carried_out_after_its_end)
+{
+    const struct minihost_options options = {.size = 2, .timeout_ms = 9000};
+    bool puts[] = {false, true};
+    for (size_t i = 0; i < 2; i++) {
+        sm_ranks_run(&options, cut_run, &puts[i]);
+    }
+}
+END_TEST
+
 UNIT_MAIN("sm-help")
