@@ -93,7 +93,7 @@ int rdma_am_share(struct rdma_am *am, struct rdma_am_peer *peer, const struct rd
 enum rdma_am_work {
     RDMA_AM_IDLE,
     RDMA_AM_COPIED, /* one chunk; callbacks may have ended the peer */
-    RDMA_AM_WAITS   /* the target was asked for all that is left: it may be taken from it */
+    RDMA_AM_WAITS   /* the target was asked for all that is left, and not all of it was claimed */
 };
 /* This side's part of the oldest shared operation to a peer. */
 enum rdma_am_work rdma_am_work(struct rdma_am *am, struct rdma_am_peer *peer);

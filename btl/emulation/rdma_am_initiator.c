@@ -22,6 +22,7 @@ struct am_op {
     enum rdma_am_kind kind;     /* of its requests */
     bool cancelled;
     bool taken;          /* by this side: what is requested is all that it waits for */
+    bool claimed;        /* by the target: all that was requested */
     bool over;           /* called back; it stays until its descriptors are back */
     bool barred;         /* shared, but no side reaches the other: it is asked for anew */
     bool started;        /* the first request was made: matters for size 0 */
@@ -273,6 +274,7 @@ static int op_request(struct rdma_am *am, struct am_op *op)
     /* All books are kept before the send, which may bring the reply, or a cancel, before it
      * returns. sends keeps the operation alive until then. */
     op->started = true;
+    op->claimed = false;
     op->requested += size;
     op->unanswered++;
     op->sends++;
@@ -363,6 +365,7 @@ static void ops_take(struct rdma_am *am, struct list *taken, struct list *from, 
             continue;
         }
         chunks_take(am, op, claimed);
+        op->claimed = true;
         if (op->barred && op->unanswered == 0) {
             op_ask_anew(am, op);
         } else if (!op->barred && !all_requested(op)) {
@@ -445,7 +448,7 @@ enum rdma_am_work rdma_am_work(struct rdma_am *am, struct rdma_am_peer *peer)
         return RDMA_AM_IDLE;
     }
     if (ops == &peer->waiting) {
-        return RDMA_AM_WAITS;
+        return op->claimed ? RDMA_AM_IDLE : RDMA_AM_WAITS;
     }
     last_chunk_copy(am, op);
     am_peer_pump(am, peer);

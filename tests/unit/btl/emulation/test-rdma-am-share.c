@@ -149,6 +149,28 @@ START_TEST(the_target_is_not_asked_for_much_at_a_time)
 }
 END_TEST
 
+/* So that others are looked after meanwhile. */
+START_TEST(what_a_target_has_claimed_is_not_to_be_taken)
+{
+    open_sides(LATER, OPAL_SUCCESS, OPAL_SUCCESS);
+    struct outcome outcomes[2][2];
+    ck_assert_int_eq(share(true, 0, 20000, outcomes[0]), OPAL_SUCCESS);
+    world.claimed = 1; /* b is stopped there */
+    while (rdma_am_work(a.am, &a.peer) == RDMA_AM_COPIED) {
+    }
+    ck_assert_int_eq(rdma_am_work(a.am, &a.peer), RDMA_AM_WAITS);
+    take();
+    ck_assert_uint_eq(world.from_a, 20000 - RDMA_SIDE_SHARE);
+    ck_assert_int_eq(outcomes[0]->calls, 0);
+    ck_assert_int_eq(rdma_am_work(a.am, &a.peer), RDMA_AM_IDLE);
+    ck_assert_int_eq(share(true, 0, 20000, outcomes[1]), OPAL_SUCCESS);
+    ck_assert_int_eq(rdma_am_work(a.am, &a.peer), RDMA_AM_COPIED);
+    rdma_am_cancel(a.am, &a.peer, OPAL_ERR_UNREACH);
+    sides_run();
+    sides_close();
+}
+END_TEST
+
 START_TEST(who_cannot_reach_the_other_leaves_it_to_that_one)
 {
     static const int by[][2] = {{OPAL_ERR_NOT_AVAILABLE, OPAL_SUCCESS},
