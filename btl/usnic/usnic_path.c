@@ -160,6 +160,9 @@ static void check_go_on(usnic_endpoint *peer, uint64_t now_us)
 {
     size_t size;
 
+    if (peer->hello.session.proven) {
+        usnic_check_met(&peer->check, now_us);
+    }
     if (peer->flow.passed > peer->check.passes) {
         usnic_path_answered(peer, peer->flow.passed);
     }

@@ -35,6 +35,16 @@ void usnic_check_begin(struct usnic_check *check, size_t small, size_t full, uin
     ask(check, CHECK_FULL, full, now_us);
 }
 
+void usnic_check_met(struct usnic_check *check, uint64_t now_us)
+{
+    if (!check->met && usnic_check_runs(check) && check->silent_us > 0) {
+        check->silent_us = 0;
+        check->verdict = CHECK_OPEN;
+        ask(check, check->state, check->asked, now_us);
+    }
+    check->met = true;
+}
+
 /* What is asked next, once the sizes have moved towards each other. */
 static void search(struct usnic_check *check, uint64_t now_us)
 {

@@ -41,6 +41,7 @@ struct usnic_check {
     bool small_passed; /* since then */
     bool heard;        /* something came from the peer since it answered last */
     bool known;        /* it has answered, ever: passes is no guess */
+    bool met;          /* it is there for certain */
     uint64_t asked_us; /* when it was asked last, */
     uint64_t next_us;  /* and when it is again, or given up */
     uint64_t round_us; /* the least pause, by the round trip */
@@ -51,6 +52,8 @@ struct usnic_check {
  * any do. */
 void usnic_check_begin(struct usnic_check *check, size_t small, size_t full, uint64_t round_trip_us,
                        uint64_t patience_us, uint64_t now_us);
+/* The session is no longer half open. What was not answered before tells nothing: asks anew. */
+void usnic_check_met(struct usnic_check *check, uint64_t now_us);
 /* The size of a probe to be sent now; 0: none is due. To be asked until then. */
 size_t usnic_check_probe(struct usnic_check *check, uint64_t now_us);
 /* A probe of this size was answered, or a larger packet of data than passed before. */

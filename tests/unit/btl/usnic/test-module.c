@@ -276,6 +276,34 @@ UNIT_LOOP(only_the_path_to_a_peer_that_was_there_is_told, 0, 2)
 }
 END_TEST
 
+/* What was not answered while the session was half open is no verdict on its path. */
+START_TEST(a_path_that_opens_is_not_called_closed)
+{
+    struct usnic_module *usnic = module_open(1);
+    usnic_endpoint *peer = peer_up(usnic);
+    uint64_t give_up_us = clock_us() + LIMIT_US;
+    int told = 0;
+
+    peer->hello.session.proven = false;
+    usnic->params.peer_us = 20000;
+    log_set_sink(note_nothing_passes, &told);
+    usnic_path_begin(peer);
+    while (peer->check.verdict != CHECK_NOTHING && clock_us() < give_up_us) {
+        usnic_progress(&usnic->super);
+    }
+    peer->hello.session.proven = true;
+    usnic_progress(&usnic->super);
+    ck_assert_int_eq(told, 0);
+    ck_assert_int_eq(peer->check.verdict, CHECK_OPEN);
+    while (told == 0 && clock_us() < give_up_us) {
+        usnic_progress(&usnic->super);
+    }
+    log_set_sink(NULL, NULL);
+    ck_assert_int_eq(told, 1);
+    btl_close();
+}
+END_TEST
+
 /* The session ends amid the check. 0: nothing has been answered; 1: a small probe has. */
 UNIT_LOOP(the_map_has_only_sizes_that_passed, 0, 2)
 {
