@@ -25,8 +25,7 @@ static bool all(const struct closing *closing, bool (*holds)(struct btl_peer *pe
     return held;
 }
 
-/* Together: what they wait for, they wait for at the same time. The host may know of one that its
- * process has ended. */
+/* Together: what they wait for, they wait for at the same time. */
 static void wait_for(const struct closing *closing, bool (*holds)(struct btl_peer *peer))
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -34,7 +33,7 @@ static void wait_for(const struct closing *closing, bool (*holds)(struct btl_pee
     uint64_t end_us = peers->clock_us() + peers->flush_us;
 
     while (holds && !all(closing, holds) && peers->clock_us() < end_us) {
-        if (btl_poll_alone(peers->module) + btl_host_progress() == 0) {
+        if (btl_poll_alone(peers->module) + btl_host_progress_at_end() == 0) {
             nanosleep(&nap, NULL);
         }
     }

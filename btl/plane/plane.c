@@ -122,6 +122,7 @@ static void forget(void)
     atomic_store(&plane.polling, false);
     polls_here = false;
     btl_callbacks = 0;
+    btl_progress_end(false);
 }
 
 static void watch_forks(void)
@@ -273,6 +274,7 @@ static void close_all(void)
 {
     btl_thread_stop();
     plane.state = PLANE_CLOSING;
+    btl_progress_end(true);
     bml_destroy(plane.bml);
     btl_close();
     free(plane.watches);

@@ -201,3 +201,15 @@ int btl_host_progress(void)
     btl_lock_return(holds);
     return events;
 }
+
+static bool ending;
+
+void btl_progress_end(bool begun)
+{
+    ending = begun;
+}
+
+int btl_host_progress_at_end(void)
+{
+    return ending ? btl_host_progress() : 0;
+}

@@ -21,5 +21,10 @@ void btl_progress_look_everywhere(void);
 int btl_poll_alone(mca_btl_base_module_t *module);
 /* Drives the host's own work, such as cards that are on their way; returns the events. */
 int btl_host_progress(void);
+/* While the data plane ends, and nobody else is inside: calls that wait for peers drive the host,
+ * too, so that they hear of those whose processes have ended. */
+void btl_progress_end(bool begun);
+/* What these calls do so: the events, or 0. */
+int btl_host_progress_at_end(void);
 
 #endif

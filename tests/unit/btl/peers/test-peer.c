@@ -1,6 +1,7 @@
 /* The life of a peer: what each event makes of each state, and its end. */
 #include <config.h>
 
+#include <btl/progress/progress.h>
 #include <string.h>
 #include <tests/lib/unit.h>
 #include <tests/unit/btl/peers/wire.h>
@@ -259,7 +260,9 @@ UNIT_LOOP(an_end_waits_no_longer_for_one_of_whose_death_the_host_hears, 0, 2)
     endpoint->answered = false;
     wire.dead = peer;
     peers.closing = true; /* as in finalize: nothing is reported */
+    btl_progress_end(true);
     btl_peers_end(&peers, &endpoint, 1);
+    btl_progress_end(false);
     expect(_i == 1 ? "leave bye cut cut end " : "cut leave bye cut end ");
     ck_assert_uint_le(wire.now_us, 100);
     stop();
