@@ -202,7 +202,7 @@ int btl_host_progress(void)
     return events;
 }
 
-static bool ending;
+static bool ending; /* apart from progress, which is closed before the modules are */
 
 void btl_progress_end(bool begun)
 {
