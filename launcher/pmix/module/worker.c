@@ -4,7 +4,10 @@
 
 #include <launcher/pmix/module/pmix_module_internal.h>
 
+#include <base/data/clock.h>
+
 #include <pthread.h>
+#include <time.h>
 
 static struct {
     pthread_mutex_t lock;
@@ -12,6 +15,7 @@ static struct {
     struct list queue; /* guarded by lock, as are these */
     bool running, ending;
     pthread_t thread;
+    uint64_t answered_us; /* the worker's: when libpmix's thread last got something to do */
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER,
             .queue = LIST_INIT(worker.queue)};
@@ -37,12 +41,37 @@ static void *run(void *arg)
     return NULL;
 }
 
+static pmix_proc_t name_of_nobody(void)
+{
+    pmix_proc_t nobody;
+    PMIX_LOAD_PROCID(&nobody, "keel.nobody", 0);
+    return nobody;
+}
+
 int worker_start(void)
 {
     worker.ending = false;
+    worker.answered_us = 0;
     int error = pthread_create(&worker.thread, NULL, run, NULL);
     worker.running = error == 0;
     return error;
+}
+
+/* An answer reaches its socket some turns of libpmix's loop after the call. */
+enum { ANSWER_TURNS = 4, TURN_US = 5000, SURELY_OUT_US = 200000 };
+
+/* libpmix's end drops what its thread has not sent yet. Taking back a registration that was never
+ * made blocks until that thread has come to it, and does nothing else; what is asked for while it
+ * is busy with the one before belongs to the same turn. */
+static void let_answers_out(void)
+{
+    const struct timespec pause = {.tv_nsec = TURN_US * 1000};
+    pmix_proc_t nobody = name_of_nobody();
+    bool fresh = worker.answered_us > 0 && clock_us() - worker.answered_us < SURELY_OUT_US;
+    for (int turn = 0; fresh && turn < ANSWER_TURNS; turn++) {
+        PMIx_server_deregister_client(&nobody, NULL, NULL);
+        nanosleep(&pause, NULL);
+    }
 }
 
 void worker_end(void)
@@ -56,6 +85,7 @@ void worker_end(void)
     pthread_mutex_unlock(&worker.lock);
     pthread_join(worker.thread, NULL);
     worker.running = false;
+    let_answers_out();
 }
 
 void worker_do(struct work *work)
@@ -78,8 +108,8 @@ static void run_inside(pmix_status_t status, void *arg)
 /* Taking back a registration that was never made does nothing but this. */
 static void go_inside(struct work *work)
 {
-    pmix_proc_t nobody;
-    PMIX_LOAD_PROCID(&nobody, "keel.nobody", 0);
+    pmix_proc_t nobody = name_of_nobody();
+    worker.answered_us = clock_us();
     PMIx_server_deregister_client(&nobody, run_inside,
                                   container_of(work, struct inside_task, work));
 }
