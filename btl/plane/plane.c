@@ -122,7 +122,7 @@ static void forget(void)
     atomic_store(&plane.polling, false);
     polls_here = false;
     btl_callbacks = 0;
-    btl_progress_end(false);
+    btl_progress_end(BTL_RUNS);
 }
 
 static void watch_forks(void)
@@ -231,6 +231,15 @@ plane_poll_fn plane_poll(void)
     return plane_is_open() && btl_threads().progress ? NULL : poll_plane;
 }
 
+void plane_part(void)
+{
+    btl_lock();
+    if (plane_is_open()) {
+        btl_progress_end(BTL_PARTS);
+    }
+    btl_unlock();
+}
+
 void plane_read_all(void)
 {
     int empty = 0;
@@ -274,7 +283,7 @@ static void close_all(void)
 {
     btl_thread_stop();
     plane.state = PLANE_CLOSING;
-    btl_progress_end(true);
+    btl_progress_end(BTL_CLOSES);
     bml_destroy(plane.bml);
     btl_close();
     free(plane.watches);
