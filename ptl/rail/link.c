@@ -1,11 +1,11 @@
 #include <config.h>
 
-#include <base/data/clock.h>
 #include <base/data/few.h>
 #include <base/data/least.h>
 #include <btl/interface/base.h>
-#include <btl/plane/plane.h>
 #include <ptl/rail/link.h>
+#include <ptl/rail/owed.h>
+#include <ptl/rail/way.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +16,6 @@ enum {
     FIRST_PLACES = 16,     /* of a link's copies */
     KEPT_MOST = 1 << 20,   /* bytes of copies of which messages add no more */
     PARTS_MOST = 64 << 20, /* bytes of a frame that comes in parts */
-    SAY_FRAMES = 256,      /* that have come are told of at once */
-    SAY_BYTES = 64 << 10,  /* so are these */
-    SAY_PASSES = 64,       /* of progress, after which a process is told */
-    FIRST_LOOK = 2,        /* the pass after which the clock is read first */
-    CLOCK_PASSES = 8,      /* at most between looks at it */
-    SAY_NS = 1000 * 1000,  /* after which it is told, too */
 };
 
 /* A copy, with its NUMBERED header. */
@@ -30,12 +24,6 @@ struct rail_frame {
     uint32_t size, given;             /* bytes; those that the rail took */
     bool small;                       /* of the pool */
     uint8_t bytes[];
-};
-
-/* A rail to a process. */
-struct way {
-    struct rail_module *module; /* NULL: there is none */
-    struct mca_btl_base_endpoint_t *endpoint;
 };
 
 /* ---- copies ---- */
@@ -144,51 +132,17 @@ static void tell_of_room(struct rail_link *link)
 
 /* ---- rails ---- */
 
-static struct way way_by(const struct keel_rail *chosen)
+/* None to a process that was given up. */
+static struct rail_way way_to(const struct rail_link *link, const struct rail_module *preferred)
 {
-    struct rail_module *module = chosen->send ? rail_module_over(chosen->btl) : NULL;
-    return (struct way){module, chosen->endpoint};
-}
-
-/* This rail where it leads to the process now, else the best one. */
-static struct way any_way_to(const struct rail_link *link, const struct rail_module *preferred)
-{
-    struct way best = {0};
-    size_t count = 0;
-    const struct keel_rail *rails = keel_host_rails(link->proc, &count);
-    for (size_t i = 0; i < count; i++) {
-        const struct way way = way_by(&rails[i]);
-        if (way.module && (way.module == preferred || !best.module)) {
-            best = way;
-        }
-    }
-    return best;
-}
-
-/* The best one that is connected; without any the best one. */
-static struct way connected_way_to(const struct rail_link *link)
-{
-    size_t count = 0;
-    const struct keel_rail *rails = keel_host_rails(link->proc, &count);
-    for (size_t i = 0; i < count; i++) {
-        const struct way way = way_by(&rails[i]);
-        if (way.module && btl_connected(way.module->btl, way.endpoint)) {
-            return way;
-        }
-    }
-    return any_way_to(link, NULL);
-}
-
-/* The same; none to a process that was given up. */
-static struct way way_to(const struct rail_link *link, const struct rail_module *preferred)
-{
-    return link->lost ? (struct way){0} : any_way_to(link, preferred);
+    return link->lost ? (struct rail_way){0} : rail_way_any(link->proc, preferred);
 }
 
 /* A copy may take the place of the frame, where it gets longer. NULL: no memory, and the process is
  * given up. */
 static struct rail_frame *rewrite(struct rail_link *link, struct rail_frame *frame,
-                                  const struct way *way, struct rail_header *header, size_t taken)
+                                  const struct rail_way *way, struct rail_header *header,
+                                  size_t taken)
 {
     uint8_t bytes[RAIL_MOST_BYTES];
     if (header->type == RAIL_RNDV) {
@@ -215,7 +169,7 @@ static struct rail_frame *rewrite(struct rail_link *link, struct rail_frame *fra
 /* Makes a frame one for this rail. Nobody waits any more for memory of a rail that is lost: who
  * asked for it is emptied, for its number has to come. */
 static struct rail_frame *adapt(struct rail_link *link, struct rail_frame *frame,
-                                const struct way *way)
+                                const struct rail_way *way)
 {
     struct rail_header header;
     size_t taken;
@@ -237,21 +191,8 @@ static struct rail_frame *adapt(struct rail_link *link, struct rail_frame *frame
 
 /* ---- to a rail ---- */
 
-static inline int put_out(const struct way *way, uint8_t *head, size_t head_size, uint8_t *bytes,
-                          size_t size)
-{
-    const struct rail_module *module = way->module;
-    opal_convertor_t rest;
-    if (size > 0) {
-        opal_convertor_prepare(&rest, bytes, size);
-    }
-    return module->ext->channel_sendi(module->btl, way->endpoint, size > 0 ? &rest : NULL, head,
-                                      head_size, size, MCA_BTL_NO_ORDER, 0, RAIL_CHANNEL, RAIL_TAG,
-                                      NULL);
-}
-
 /* In parts, from where it was before. */
-static int give_parts(struct rail_frame *frame, const struct way *way, size_t most)
+static int give_parts(struct rail_frame *frame, const struct rail_way *way, size_t most)
 {
     uint8_t head[RAIL_PART_BYTES];
     const uint32_t whole = frame->size - RAIL_NUMBER_BYTES;
@@ -260,7 +201,8 @@ static int give_parts(struct rail_frame *frame, const struct way *way, size_t mo
         const uint32_t offset = frame->given > 0 ? frame->given - RAIL_NUMBER_BYTES : 0;
         const size_t size = least(whole - offset, most - RAIL_PART_BYTES);
         rail_encode_part(head, frame->bytes, offset, whole);
-        status = put_out(way, head, sizeof(head), frame->bytes + RAIL_NUMBER_BYTES + offset, size);
+        status =
+            rail_way_put(way, head, sizeof(head), frame->bytes + RAIL_NUMBER_BYTES + offset, size);
         if (status == OPAL_SUCCESS) {
             frame->given = (uint32_t) (RAIL_NUMBER_BYTES + offset + size);
         }
@@ -268,37 +210,30 @@ static int give_parts(struct rail_frame *frame, const struct way *way, size_t mo
     return status;
 }
 
-static inline void told(struct rail_link *link)
-{
-    link->owed_frames = 0;
-    link->owed_bytes = 0;
-    list_remove(&link->owes);
-}
-
 /* One that is longer than what a module gets as its header. */
-static int give_long(struct rail_frame *frame, const struct way *way)
+static int give_long(struct rail_frame *frame, const struct rail_way *way)
 {
     const size_t most = way->module->frag_size + RAIL_LONG_BYTES + RAIL_NUMBER_BYTES;
     if (frame->size > most) {
         return give_parts(frame, way, most);
     }
     frame->given = 0;
-    return put_out(way, frame->bytes, HEAD_BYTES, frame->bytes + HEAD_BYTES,
-                   frame->size - HEAD_BYTES);
+    return rail_way_put(way, frame->bytes, HEAD_BYTES, frame->bytes + HEAD_BYTES,
+                        frame->size - HEAD_BYTES);
 }
 
 /* An error: the rail did not take all of it. */
-static inline int give(struct rail_link *link, struct rail_frame *frame, const struct way *way)
+static inline int give(struct rail_link *link, struct rail_frame *frame, const struct rail_way *way)
 {
     rail_set_came(frame->bytes, link->come.expected);
     link->busy = true;
-    int status = frame->size <= HEAD_BYTES ? put_out(way, frame->bytes, frame->size, NULL, 0)
+    int status = frame->size <= HEAD_BYTES ? rail_way_put(way, frame->bytes, frame->size, NULL, 0)
                                            : give_long(frame, way);
     link->busy = false;
     if (status == OPAL_SUCCESS) {
         frame->given = frame->size;
         if (link->owed_frames > 0) {
-            told(link);
+            rail_owed_told(link);
         }
     }
     return status;
@@ -313,7 +248,7 @@ static void wait_no_more(struct rail_link *link)
     link->room = NULL;
 }
 
-static void wait_for_room(struct rail_link *link, const struct way *way)
+static void wait_for_room(struct rail_link *link, const struct rail_way *way)
 {
     int status;
     wait_no_more(link);
@@ -331,7 +266,7 @@ static inline void release(struct rail_link *link)
 /* By its rail, or another one. False: not now. */
 static bool give_one(struct rail_link *link, struct rail_frame *frame)
 {
-    const struct way way = way_to(link, frame->module);
+    const struct rail_way way = way_to(link, frame->module);
     if (!way.module || !(frame = adapt(link, frame, &way))) {
         return false;
     }
@@ -388,7 +323,7 @@ static void there_is_room(mca_btl_base_module_t *btl, struct mca_btl_base_endpoi
 static int take_back(struct rail_link *link, struct mca_ptl_base_peer_t *peer,
                      struct rail_frame *frame, int status)
 {
-    const struct way way = {peer->module, peer->endpoint};
+    const struct rail_way way = {peer->module, peer->endpoint};
     link->waiting++;
     if (status != OPAL_ERR_UNREACH && *place_of(link, link->next - 1) == frame &&
         link->said != link->next) { /* else the process says that it has come */
@@ -421,7 +356,7 @@ static inline struct rail_frame *frame_begin(struct mca_ptl_base_peer_t *peer, s
 static inline int frame_go(struct mca_ptl_base_peer_t *peer, struct rail_frame *frame)
 {
     struct rail_link *link = peer->link_to;
-    const struct way way = {peer->module, peer->endpoint};
+    const struct rail_way way = {peer->module, peer->endpoint};
     int status = give(link, frame, &way);
     if (status != OPAL_SUCCESS) {
         status = take_back(link, peer, frame, status);
@@ -486,87 +421,7 @@ void rail_link_say(struct rail_link *link, struct rail_module *module,
     }
 }
 
-/* ---- what has come ---- */
-
-/* By a frame of its own; or that the process was given up. */
-static void say_what_came(struct rail_link *link)
-{
-    uint8_t bytes[RAIL_NUMBER_BYTES];
-    const struct way way = connected_way_to(link);
-    if (link->lost) {
-        rail_encode_lost(bytes);
-    } else {
-        rail_encode_came(bytes, link->come.expected);
-    }
-    if (!way.module || put_out(&way, bytes, sizeof(bytes), NULL, 0) == OPAL_SUCCESS) {
-        told(link);
-    }
-}
-
-static inline void owe_word(struct rail_link *link)
-{
-    if (list_empty(&link->owes)) {
-        list_append(&rail.owing, &link->owes);
-        rail.owes = true;
-    }
-}
-
-static inline void owe(struct rail_link *link, size_t size)
-{
-    link->owed_frames++;
-    link->owed_bytes += (uint32_t) size;
-    owe_word(link);
-    if (link->owed_frames >= SAY_FRAMES || link->owed_bytes >= SAY_BYTES) {
-        say_what_came(link);
-    }
-}
-
-static void say_all(void)
-{
-    struct rail_link *link;
-    list_for_each (link, &rail.owing, struct rail_link, owes) {
-        say_what_came(link);
-    }
-}
-
-static void begin_count(void)
-{
-    rail.owing_passes = 0;
-    rail.owing_look = FIRST_LOOK;
-}
-
-/* Until the clock is read again: no more than there is time for. */
-static unsigned passes_to_look(uint64_t elapsed_ns)
-{
-    const uint64_t passed = rail.owing_passes - FIRST_LOOK;
-    const uint64_t left = elapsed_ns > 0 ? (SAY_NS - elapsed_ns) * passed / elapsed_ns : 1;
-    return left < CLOCK_PASSES ? (unsigned) left + !left : CLOCK_PASSES;
-}
-
-/* After each pass while something is owed. A program's answer, which says it too, often follows the
- * first one. */
-static void after_pass(void *unused)
-{
-    (void) unused;
-    if (++rail.owing_passes < rail.owing_look) {
-        return;
-    }
-    if (list_empty(&rail.owing)) {
-        rail.owes = false;
-        begin_count();
-        return;
-    }
-    const uint64_t now_ns = clock_ns();
-    rail.owing_ns = rail.owing_passes == FIRST_LOOK ? now_ns : rail.owing_ns;
-    const uint64_t elapsed_ns = now_ns - rail.owing_ns;
-    if (rail.owing_passes >= SAY_PASSES || elapsed_ns >= SAY_NS) {
-        say_all();
-        begin_count();
-    } else {
-        rail.owing_look += passes_to_look(elapsed_ns);
-    }
-    rail.owes = !list_empty(&rail.owing);
-}
+/* ---- arrivals ---- */
 
 /* The process says which have come. */
 static inline void heard(struct rail_link *link, uint32_t number)
@@ -584,8 +439,6 @@ static inline void heard(struct rail_link *link, uint32_t number)
         }
     }
 }
-
-/* ---- arrivals ---- */
 
 /* A frame, once. False: it makes no sense. */
 static inline bool take(struct rail_link *link, struct rail_module *module,
@@ -606,7 +459,7 @@ static inline bool take(struct rail_link *link, struct rail_module *module,
         rail_give_up(module, endpoint, rail_no_memory);
         break;
     }
-    owe(link, size);
+    rail_owe(link, size);
     return good;
 }
 
@@ -712,7 +565,7 @@ bool rail_link_arrived(struct rail_module *module, struct mca_btl_base_endpoint_
         return true;
     }
     if (link->lost) {
-        owe_word(link); /* it does not know */
+        rail_owe_word(link); /* it does not know */
         return true;
     }
     heard(link, part.came);
@@ -735,7 +588,7 @@ static void end(struct rail_link *link)
     while (!list_empty(&link->parts)) {
         rail_parts_end(container_of(link->parts.next, struct rail_parts, link));
     }
-    told(link);
+    rail_owed_told(link);
 }
 
 void rail_link_lose(const orte_process_name_t *name)
@@ -750,8 +603,8 @@ bool rail_link_renew(struct rail_link *link)
 {
     if (!way_to(link, NULL).module) {
         end(link);
-        if (any_way_to(link, NULL).module) {
-            owe_word(link); /* that it is lost; the process may not know */
+        if (rail_way_any(link->proc, NULL).module) {
+            rail_owe_word(link); /* that it is lost; the process may not know */
         }
         return false;
     }
@@ -765,7 +618,7 @@ bool rail_link_renew(struct rail_link *link)
             frame->given = 0;
         }
     }
-    owe_word(link); /* what was said may be lost */
+    rail_owe_word(link); /* what was said may be lost */
     flush(link);
     return true;
 }
@@ -775,9 +628,7 @@ void rail_link_open(void)
     pool_init(&rail.small_frames, sizeof(struct rail_frame) + SMALL_BYTES,
               _Alignof(struct rail_frame), SMALL_AT_ONCE, 0, NULL, NULL);
     list_init(&rail.all_links);
-    list_init(&rail.owing);
-    begin_count();
-    plane_after_pass(PLANE_AFTER_RAILS, &rail.owes, after_pass, NULL);
+    rail_owed_open();
 }
 
 void rail_link_forget(struct rail_link *link)
@@ -792,8 +643,7 @@ void rail_link_forget(struct rail_link *link)
 
 void rail_link_close(void)
 {
-    say_all();
-    plane_after_pass(PLANE_AFTER_RAILS, NULL, NULL, NULL);
+    rail_owed_close();
     for (struct list *item; (item = list_pop(&rail.all_links));) {
         rail_link_forget(container_of(item, struct rail_link, all));
     }

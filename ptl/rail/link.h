@@ -6,10 +6,8 @@
  * given to another rail; what comes twice is dropped. So each frame is handled once. When the last
  * rail is lost, sends to the process fail.
  *
- * What has come is said by each frame that goes the other way; by one of its own after SAY_FRAMES,
- * SAY_BYTES, 64 passes or a millisecond, over the best rail that is connected. The clock is read
- * every 8 passes, or more often where passes are rare. KEPT_MOST bytes of copies make messages
- * wait.
+ * What has come is said by each frame that goes the other way, or by one of its own
+ * (ptl/rail/owed.h). KEPT_MOST bytes of copies make messages wait.
  *
  * A frame that names memory or wants it is good on the rail that it was made for; on another it is
  * changed first (adapt). One that is too long for a rail goes in parts. */
