@@ -3,9 +3,9 @@
 #include <btl/usnic/engine/end.h>
 #include <btl/usnic/engine/engine.h>
 
-/* Timeouts in a row of a BYE after which nobody is there any more: of one that answers another, and
- * of one in a session that is half open. */
-enum { LINGER = 5, HALF_OPEN = 3 };
+/* Timeouts in a row of a BYE that answers another, or in a session that is half open, after which
+ * nobody is there any more: with each twice as long as the one before, 7 of the first. */
+enum { LINGER = 3 };
 
 /* Both were said. Mine is for the other side's sake alone: it may be gone, and its last word lost.
  */
@@ -20,7 +20,7 @@ static bool is_alone(const struct usnic_flow *flow)
 {
     bool half_open = flow->window.first == flow->params.first_send && !flow->owed.has_stamp;
 
-    return half_open && flow->rtt.doublings >= HALF_OPEN;
+    return half_open && flow->rtt.doublings >= LINGER;
 }
 
 /* Nothing of what it has sent is acknowledged any more. */

@@ -16,9 +16,10 @@ static struct {
     struct sim_random random;
     struct action actions[MOST_ACTIONS];
     int count;
-    uint32_t messages; /* that may still be sent */
-    uint64_t end_ns;   /* of the faults */
-    bool lively;       /* messages are answered, and end sessions */
+    uint32_t messages;                         /* that may still be sent */
+    uint64_t end_ns;                           /* of the faults */
+    bool lively;                               /* messages are answered, and end sessions */
+    uint8_t doublings[NODES_MOST][NODES_MOST]; /* of the sessions' timeouts, after the faults */
 } plan;
 
 static uint32_t below(uint32_t limit)
@@ -262,9 +263,26 @@ static uint64_t backlog(const struct sim_session *session)
     return count;
 }
 
+static void note_doublings(void)
+{
+    for (int i = 0; i < sim.settings.nodes; i++) {
+        for (int j = 0; j < sim.settings.nodes; j++) {
+            plan.doublings[i][j] = sim_between(i, j)->flow.rtt.doublings;
+        }
+    }
+}
+
+/* As the session measures now, and with the doublings that the faults left. */
+static uint64_t timeout_us(const struct sim_session *session)
+{
+    struct usnic_rtt rtt = session->flow.rtt;
+
+    rtt.doublings = plan.doublings[session->node][session->peer];
+    return usnic_rtt_timeout_us(&rtt);
+}
+
 /* The time after the last fault in which all has to become quiet: 10 timeouts, and one round trip
- * for each packet that is left. A side whose last word nobody answers doubles its timeout 5 times.
- */
+ * for each packet that is left. */
 static uint64_t patience_ns(void)
 {
     uint64_t most_ns = 0;
@@ -273,9 +291,8 @@ static uint64_t patience_ns(void)
         for (int j = 0; j < sim.settings.nodes; j++) {
             const struct sim_session *session = sim_between(i, j);
             if (session->open && !session->failed) {
-                uint64_t ns =
-                    (sim_ends(session) ? 64 : 10) * usnic_rtt_timeout_us(&session->flow.rtt) * US +
-                    backlog(session) * 2 * (sim.settings.delay_ns + 50 * US);
+                uint64_t ns = 10 * timeout_us(session) * US +
+                              backlog(session) * 2 * (sim.settings.delay_ns + 50 * US);
                 most_ns = ns > most_ns ? ns : most_ns;
             }
         }
@@ -322,10 +339,13 @@ static void end_faults(void)
 
 static void settle(void)
 {
-    uint64_t until = sim.queue.now + patience_ns();
+    const uint64_t begin = sim.queue.now;
 
-    while (!sim.broken && !sim_is_quiet() && sim.queue.now < until) {
-        if (!sim_run_until(sim.queue.now + 200 * US)) {
+    note_doublings();
+    for (uint64_t until = begin; !sim.broken && !sim_is_quiet();) {
+        const uint64_t limit = begin + patience_ns();
+        until = limit > until ? limit : until;
+        if (sim.queue.now >= until || !sim_run_until(sim.queue.now + 200 * US)) {
             break;
         }
     }
