@@ -21,7 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAIRS = 4, LARGEST = 150000, WINDOW = 4, RANKS_MOST = 8, IDLE_MS = 300, LIMIT_S = 60 };
+enum { PAIRS = 4, LARGEST = 150000, WINDOW = 4, RANKS_MOST = 8, IDLE_MS = 150, LIMIT_S = 60 };
+enum { IDLE_TRIALS = 2 };
 enum { FIRST_TAG = 10, SERVE_TAG = 100, IDLE_TAG, ANEW_TAG, KEPT_TAG, LATE_TAG };
 
 static int32_t me, ranks;
@@ -333,6 +334,22 @@ static int wait_in_send(void)
     return keel_pml_send(context, NULL, 1, IDLE_TAG, KEEL_PML_SYNCHRONOUS);
 }
 
+static void end_wait(bool of_send)
+{
+    sleep_ms(IDLE_MS);
+    must((of_send ? keel_pml_recv(context, NULL, 0, IDLE_TAG, NULL)
+                  : keel_pml_send(context, NULL, 0, IDLE_TAG, KEEL_PML_STANDARD)) == OPAL_SUCCESS);
+}
+
+/* Of the processor, in ms. */
+static double time_of(int (*wait)(void))
+{
+    const double before = now_s(CLOCK_PROCESS_CPUTIME_ID);
+    must(wait() == OPAL_SUCCESS);
+    return (now_s(CLOCK_PROCESS_CPUTIME_ID) - before) * 1000;
+}
+
+/* The least of some: a busy machine makes what it takes look longer. */
 static void idle(void)
 {
     static const struct {
@@ -343,19 +360,19 @@ static void idle(void)
                  {"waitany", wait_in_waitany}, {"probe", wait_in_probe},
                  {"mprobe", wait_in_mprobe},   {"send", wait_in_send}};
     for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
-        must(keel_fence() == ORTE_SUCCESS);
-        if (me == 1) {
-            sleep_ms(IDLE_MS);
-            must((waits[i].wait == wait_in_send
-                      ? keel_pml_recv(context, NULL, 0, IDLE_TAG, NULL)
-                      : keel_pml_send(context, NULL, 0, IDLE_TAG, KEEL_PML_STANDARD)) ==
-                 OPAL_SUCCESS);
-        } else if (me == 0) {
-            double before = now_s(CLOCK_PROCESS_CPUTIME_ID);
-            must(waits[i].wait() == OPAL_SUCCESS);
-            double used = now_s(CLOCK_PROCESS_CPUTIME_ID) - before;
-            printf("%s: %.1f ms of processor time in %d ms\n", waits[i].name, used * 1000, IDLE_MS);
-            must(used * 1000 < IDLE_MS / 5.0);
+        double least = IDLE_MS;
+        for (int trial = 0; trial < IDLE_TRIALS; trial++) {
+            must(keel_fence() == ORTE_SUCCESS);
+            if (me == 1) {
+                end_wait(waits[i].wait == wait_in_send);
+            } else if (me == 0) {
+                const double used = time_of(waits[i].wait);
+                least = used < least ? used : least;
+            }
+        }
+        if (me == 0) {
+            printf("%s: %.1f ms of processor time in %d ms\n", waits[i].name, least, IDLE_MS);
+            must(least < IDLE_MS / 5.0);
         }
     }
 }
