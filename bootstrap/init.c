@@ -415,8 +415,9 @@ static int leave_job(struct keel *keel)
         /* everybody has stopped sending before anybody's modules close */
         int64_t seconds = param_int(&finalize_timeout);
         uint64_t deadline = seconds ? clock_us() + (uint64_t) seconds * 1000000u : 0;
-        plane_part();
+        plane_farewell();
         status = fence(keel, deadline);
+        plane_met(status == ORTE_SUCCESS);
         if (status != ORTE_SUCCESS) {
             log_warn(LOG_BOOTSTRAP, "leaving without the other ranks: %s", opal_strerror(status));
         }

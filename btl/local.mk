@@ -7,7 +7,7 @@ EXTRA_DIST += btl/README.md btl/check/README.md btl/fault/README.md btl/interfac
 	btl/framework/README.md btl/plane/README.md
 
 # What modules and the layers above see.
-libbtl_la_SOURCES += btl/interface/atomic.c btl/interface/atomic.h btl/interface/base.h \
+libbtl_la_SOURCES += btl/interface/atomic.c btl/interface/farewell.c btl/interface/farewell.h btl/interface/atomic.h btl/interface/base.h \
 	btl/interface/call.h
 
 # Descriptors and regions.

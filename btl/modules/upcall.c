@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <base/settings/log.h>
+#include <btl/interface/farewell.h>
 #include <btl/lock/lock.h>
 #include <btl/modules/entry.h>
 #include <stdarg.h>
@@ -200,7 +201,11 @@ static KEEL_PRINTF(5, 0) void report(mca_btl_base_module_t *module, int32_t flag
         btl_callbacks--;
         return;
     }
-    log_at(LOG_BTL, level, "%s", text);
+    if (level == LOG_WARN) {
+        farewell_log(text);
+    } else {
+        log_at(LOG_BTL, level, "%s", text);
+    }
 }
 
 void btl_report_error(mca_btl_base_module_t *module, int32_t flags, opal_proc_t *proc,

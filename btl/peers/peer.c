@@ -5,7 +5,6 @@
 #include <base/settings/param.h>
 #include <base/types/name.h>
 #include <btl/peers/peer.h>
-#include <btl/progress/progress.h>
 
 enum { LOOKS = 8 }; /* at handshakes, within give_way_us */
 
@@ -158,7 +157,7 @@ static void report(struct btl_peer *peer, const char *why)
     }
     if (peer->elsewhere) {
         btl_report_loss(peers->module, peer->proc);
-    } else if (peer->departed || btl_progress_parts()) {
+    } else if (peer->departed) {
         btl_report_departed(peers->module, peer->proc, "%s: %s: %s", peers->name,
                             ORTE_NAME_PRINT(&peer->name), why);
     } else {

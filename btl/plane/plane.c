@@ -8,6 +8,7 @@
 #include <base/settings/log.h>
 #include <base/types/name.h>
 #include <btl/interface/base.h>
+#include <btl/interface/farewell.h>
 #include <btl/lock/lock.h>
 #include <btl/plane/bml.h>
 #include <btl/progress/progress.h>
@@ -122,7 +123,8 @@ static void forget(void)
     atomic_store(&plane.polling, false);
     polls_here = false;
     btl_callbacks = 0;
-    btl_progress_end(BTL_RUNS);
+    btl_progress_end(false);
+    farewell_over();
 }
 
 static void watch_forks(void)
@@ -231,11 +233,20 @@ plane_poll_fn plane_poll(void)
     return plane_is_open() && btl_threads().progress ? NULL : poll_plane;
 }
 
-void plane_part(void)
+void plane_farewell(void)
 {
     btl_lock();
     if (plane_is_open()) {
-        btl_progress_end(BTL_PARTS);
+        farewell_begin();
+    }
+    btl_unlock();
+}
+
+void plane_met(bool together)
+{
+    btl_lock();
+    if (plane_is_open()) {
+        farewell_met(together);
     }
     btl_unlock();
 }
@@ -283,7 +294,7 @@ static void close_all(void)
 {
     btl_thread_stop();
     plane.state = PLANE_CLOSING;
-    btl_progress_end(BTL_CLOSES);
+    btl_progress_end(true);
     bml_destroy(plane.bml);
     btl_close();
     free(plane.watches);

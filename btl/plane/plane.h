@@ -31,9 +31,10 @@ bool plane_is_inside(void);
  * not sleep, as something is due, a module has to be polled, or several threads use the rails. */
 typedef void (*plane_rest_fn)(void *arg, uint64_t until_us, struct pollfd *watch, size_t count);
 bool plane_rest(plane_rest_fn rest, void *arg, uint64_t until_us);
-/* This process meets the others at the end of the job. Who hears of it first is gone while others
- * still acknowledge what it sent: that they do not reach it any more is no error. */
-void plane_part(void);
+/* Around the wait for the other ranks at the end of the job (btl/interface/farewell.h); together: all
+ * of them have come. */
+void plane_farewell(void);
+void plane_met(bool together);
 /* Reads what peers wrote before this call: polls until nothing has come for many passes. */
 void plane_read_all(void);
 

@@ -202,19 +202,14 @@ int btl_host_progress(void)
     return events;
 }
 
-static enum btl_end end; /* apart from progress, which is closed before the modules are */
+static bool ending; /* apart from progress, which is closed before the modules are */
 
-void btl_progress_end(enum btl_end stage)
+void btl_progress_end(bool begun)
 {
-    end = stage;
-}
-
-bool btl_progress_parts(void)
-{
-    return end != BTL_RUNS;
+    ending = begun;
 }
 
 int btl_host_progress_at_end(void)
 {
-    return end == BTL_CLOSES ? btl_host_progress() : 0;
+    return ending ? btl_host_progress() : 0;
 }

@@ -21,17 +21,10 @@ void btl_progress_look_everywhere(void);
 int btl_poll_alone(mca_btl_base_module_t *module);
 /* Drives the host's own work, such as cards that are on their way; returns the events. */
 int btl_host_progress(void);
-/* How far the end of this process has come. */
-enum btl_end {
-    BTL_RUNS,
-    BTL_PARTS,  /* it waits for the others at the end of the job, and some may be gone already */
-    BTL_CLOSES, /* the data plane ends, and nobody else is inside */
-};
-void btl_progress_end(enum btl_end stage);
-/* It parts or closes: a peer that is not reached any more has left. */
-bool btl_progress_parts(void);
-/* Of calls that wait for peers: while the data plane closes they drive the host, too, so that they
- * hear of those whose processes have ended; the events, or 0. */
+/* While the data plane ends, and nobody else is inside: calls that wait for peers drive the host,
+ * too, so that they hear of those whose processes have ended. */
+void btl_progress_end(bool begun);
+/* What these calls do so: the events, or 0. */
 int btl_host_progress_at_end(void);
 
 #endif

@@ -3,8 +3,8 @@
 #include <btl/usnic/engine/end.h>
 #include <btl/usnic/engine/engine.h>
 
-/* Timeouts in a row of a BYE that answers another, or in a session that is half open, after which
- * nobody is there any more: with each twice as long as the one before, 7 of the first. */
+/* Timeouts in a row of my BYE, where the other side's has come or the session is half open, after
+ * which nobody is there any more: each twice as long as the one before, 7 of the first. */
 enum { LINGER = 3 };
 
 /* Both were said. Mine is for the other side's sake alone: it may be gone, and its last word lost.

@@ -3,7 +3,7 @@ check_PROGRAMS += \
 	tests/unit/btl/interface/test-seed-btl tests/unit/btl/memory/test-region tests/unit/btl/plane/test-bml \
 	tests/unit/btl/memory/test-desc tests/unit/btl/self/test-self \
 	tests/unit/btl/framework/test-framework tests/unit/btl/progress/test-progress \
-	tests/unit/btl/modules/test-table tests/unit/btl/peers/test-roster tests/unit/btl/plane/test-rails tests/unit/btl/peers/test-many-peers
+	tests/unit/btl/interface/test-farewell tests/unit/btl/modules/test-table tests/unit/btl/peers/test-roster tests/unit/btl/plane/test-rails tests/unit/btl/peers/test-many-peers
 tests_unit_btl_interface_test_seed_btl_SOURCES = tests/unit/btl/interface/test-seed-btl.c tests/unit/base/seed.h
 tests_unit_btl_interface_test_seed_btl_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_memory_test_region_SOURCES = tests/unit/btl/memory/test-region.c
@@ -14,6 +14,8 @@ tests_unit_btl_memory_test_desc_SOURCES = tests/unit/btl/memory/test-desc.c
 tests_unit_btl_memory_test_desc_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_self_test_self_SOURCES = tests/unit/btl/self/test-self.c
 tests_unit_btl_self_test_self_LDADD = tests/lib/libunit.la libbtl.la libbase.la
+tests_unit_btl_interface_test_farewell_SOURCES = tests/unit/btl/interface/test-farewell.c
+tests_unit_btl_interface_test_farewell_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_framework_test_framework_SOURCES = tests/unit/btl/framework/test-framework.c
 tests_unit_btl_framework_test_framework_LDADD = tests/lib/libunit.la libbtl.la libbase.la
 tests_unit_btl_peers_test_roster_SOURCES = tests/unit/btl/peers/test-roster.c

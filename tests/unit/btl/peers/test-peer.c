@@ -1,7 +1,6 @@
 /* The life of a peer: what each event makes of each state, and its end. */
 #include <config.h>
 
-#include <base/settings/log.h>
 #include <btl/progress/progress.h>
 #include <string.h>
 #include <tests/lib/unit.h>
@@ -261,9 +260,9 @@ UNIT_LOOP(an_end_waits_no_longer_for_one_of_whose_death_the_host_hears, 0, 2)
     endpoint->answered = false;
     wire.dead = peer;
     peers.closing = true; /* as in finalize: nothing is reported */
-    btl_progress_end(BTL_CLOSES);
+    btl_progress_end(true);
     btl_peers_end(&peers, &endpoint, 1);
-    btl_progress_end(BTL_RUNS);
+    btl_progress_end(false);
     expect(_i == 1 ? "leave bye cut cut end " : "cut leave bye cut end ");
     ck_assert_uint_le(wire.now_us, 100);
     stop();
@@ -300,30 +299,6 @@ START_TEST(one_that_breaks_while_it_closes_is_cut_and_waited_for_no_more)
     btl_peer_end(peer);
     expect("cut end ");
     stop();
-}
-END_TEST
-
-static void count_warnings(void *arg, enum log_level level, const char *line)
-{
-    (void) line;
-    *(int *) arg += level <= LOG_WARN;
-}
-
-/* It may have heard that all have come to the end before this process did. */
-START_TEST(one_that_is_gone_when_all_part_is_no_reason_for_a_warning)
-{
-    for (int stage = BTL_RUNS; stage <= BTL_PARTS; stage++) {
-        int warnings = 0;
-        struct btl_peer *peer = start(true);
-        lead_to(peer, PEER_HANDSHAKE);
-        log_set_sink(count_warnings, &warnings);
-        btl_progress_end((enum btl_end) stage);
-        btl_peer_break(peer, OPAL_ERR_UNREACH, "a test");
-        btl_progress_end(BTL_RUNS);
-        log_set_sink(NULL, NULL);
-        ck_assert_int_eq(warnings, stage == BTL_RUNS);
-        stop();
-    }
 }
 END_TEST
 
