@@ -459,7 +459,7 @@ static inline bool take(struct rail_link *link, struct rail_module *module,
         rail_give_up(module, endpoint, rail_no_memory);
         break;
     }
-    rail_owe(link, size);
+    rail_owed_frame(link, size);
     return good;
 }
 
@@ -565,7 +565,7 @@ bool rail_link_arrived(struct rail_module *module, struct mca_btl_base_endpoint_
         return true;
     }
     if (link->lost) {
-        rail_owe_word(link); /* it does not know */
+        rail_owed_word(link); /* it does not know */
         return true;
     }
     heard(link, part.came);
@@ -604,7 +604,7 @@ bool rail_link_renew(struct rail_link *link)
     if (!way_to(link, NULL).module) {
         end(link);
         if (rail_way_any(link->proc, NULL).module) {
-            rail_owe_word(link); /* that it is lost; the process may not know */
+            rail_owed_word(link); /* that it is lost; the process may not know */
         }
         return false;
     }
@@ -618,7 +618,7 @@ bool rail_link_renew(struct rail_link *link)
             frame->given = 0;
         }
     }
-    rail_owe_word(link); /* what was said may be lost */
+    rail_owed_word(link); /* what was said may be lost */
     flush(link);
     return true;
 }

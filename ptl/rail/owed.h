@@ -1,6 +1,6 @@
 /* What has come from a process is owed to it: each frame to it says that, or else one of its own
- * does after SAY_FRAMES, SAY_BYTES, 64 passes or a millisecond, over the best rail that is
- * connected. The clock is read every 8 passes, or more often where passes are rare. */
+ * does after RAIL_SAY_FRAMES, RAIL_SAY_BYTES, 64 passes or a millisecond, over the best rail that
+ * is connected. The clock is read every 8 passes, or more often where passes are rare. */
 #ifndef PTL_RAIL_OWED_H
 #define PTL_RAIL_OWED_H
 
@@ -26,7 +26,7 @@ static inline void rail_owed_told(struct rail_link *link)
 }
 
 /* A word, whatever has come. */
-static inline void rail_owe_word(struct rail_link *link)
+static inline void rail_owed_word(struct rail_link *link)
 {
     if (list_empty(&link->owes)) {
         list_append(&rail.owing, &link->owes);
@@ -35,11 +35,11 @@ static inline void rail_owe_word(struct rail_link *link)
 }
 
 /* A frame of so many bytes has come. */
-static inline void rail_owe(struct rail_link *link, size_t size)
+static inline void rail_owed_frame(struct rail_link *link, size_t size)
 {
     link->owed_frames++;
     link->owed_bytes += (uint32_t) size;
-    rail_owe_word(link);
+    rail_owed_word(link);
     if (link->owed_frames >= RAIL_SAY_FRAMES || link->owed_bytes >= RAIL_SAY_BYTES) {
         rail_owed_say(link);
     }

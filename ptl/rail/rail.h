@@ -104,7 +104,7 @@ struct rail {
     struct list all_sends;   /* struct rail_send; owned */
     struct list all_recvs;   /* struct rail_recv; owned */
     bool failover;           /* what a rail loses is given to another one */
-    /* link.c's */
+    /* link.c's and owed.c's */
     struct roster *links;   /* owned; of struct rail_link */
     struct list all_links;  /* those in it */
     struct rail_link *last; /* the one that came last, over last_endpoint; NULL: none */

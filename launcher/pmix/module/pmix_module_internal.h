@@ -39,7 +39,7 @@ struct work {
 };
 
 int worker_start(void) KEEL_MUST_CHECK; /* 0 or an errno */
-/* Does what was asked for by now, sends the answers, and ends; blocks. */
+/* Does what was asked for by now, lets answers given on libpmix's thread out, and ends; blocks. */
 void worker_end(void);
 void worker_do(struct work *work);
 

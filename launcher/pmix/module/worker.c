@@ -15,7 +15,7 @@ static struct {
     struct list queue; /* guarded by lock, as are these */
     bool running, ending;
     pthread_t thread;
-    uint64_t answered_us; /* the worker's: when libpmix's thread last got something to do */
+    _Atomic uint64_t answered_us; /* when something was last done on libpmix's thread; 0: never */
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .changed = PTHREAD_COND_INITIALIZER,
             .queue = LIST_INIT(worker.queue)};
@@ -57,7 +57,7 @@ int worker_start(void)
     return error;
 }
 
-/* An answer reaches its socket some turns of libpmix's loop after the call. */
+/* An answer given on libpmix's thread reaches its socket some turns of its loop later. */
 enum { ANSWER_TURNS = 4, TURN_US = 5000, SURELY_OUT_US = 200000 };
 
 /* libpmix's end drops what its thread has not sent yet. Taking back a registration that was never
@@ -67,10 +67,14 @@ static void let_answers_out(void)
 {
     const struct timespec pause = {.tv_nsec = TURN_US * 1000};
     pmix_proc_t nobody = name_of_nobody();
-    bool fresh = worker.answered_us > 0 && clock_us() - worker.answered_us < SURELY_OUT_US;
+    const uint64_t asked_us = worker.answered_us;
+    if (asked_us > 0) {
+        PMIx_server_deregister_client(&nobody, NULL, NULL); /* what was asked for is done */
+    }
+    const bool fresh = asked_us > 0 && clock_us() - worker.answered_us < SURELY_OUT_US;
     for (int turn = 0; fresh && turn < ANSWER_TURNS; turn++) {
-        PMIx_server_deregister_client(&nobody, NULL, NULL);
         nanosleep(&pause, NULL);
+        PMIx_server_deregister_client(&nobody, NULL, NULL);
     }
 }
 
@@ -102,6 +106,7 @@ void worker_do(struct work *work)
 static void run_inside(pmix_status_t status, void *arg)
 {
     struct inside_task *task = arg;
+    worker.answered_us = clock_us();
     task->run(task, status == PMIX_SUCCESS);
 }
 
