@@ -9,6 +9,8 @@
 #include <tools/ps/asked.h>
 #include <unistd.h>
 
+enum { ENDING_MS = 500, ENDING_LOOK_MS = 10 };
+
 struct jobs {
     const struct options *options; /* borrowed */
     struct asked *list;            /* owned */
@@ -47,15 +49,28 @@ static void still_here(void *arg, const struct keel_job *job)
     }
 }
 
-/* One that could not be asked and is not there any more has just ended. */
-static bool has_ended(struct asked *asked)
+static bool is_gone(struct asked *asked)
 {
-    if (!asked->contact || asked->outcome == OUTCOME_ANSWERED) {
-        return false;
-    }
     asked->place = KEEL_JOB_LEFT;
     keel_jobs_each(still_here, asked);
     return asked->place != KEEL_JOB_HERE;
+}
+
+/* One that could not be asked and is not there any more has just ended. What it is asked by goes
+ * first, so one that failed to answer may be about to. */
+static bool has_ended(struct asked *asked)
+{
+    const struct timespec nap = {.tv_nsec = ENDING_LOOK_MS * 1000000};
+    if (!asked->contact || asked->outcome == OUTCOME_ANSWERED) {
+        return false;
+    }
+    bool gone = is_gone(asked);
+    for (int ms = 0; !gone && asked->outcome == OUTCOME_FAILED && ms < ENDING_MS;
+         ms += ENDING_LOOK_MS) {
+        nanosleep(&nap, NULL);
+        gone = is_gone(asked);
+    }
+    return gone;
 }
 
 static const char *state_of(const struct asked *asked)
