@@ -17,7 +17,7 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 sources=$KEEL_TEST_SRCDIR/tests/system
 libraries=$KEEL_TEST_BUILDDIR/lib/.libs
 # shellcheck disable=SC2206 # options are meant to be split
-flags=(-g -Wall $sanitize -I "$KEEL_TEST_SRCDIR/include")
+flags=(-g -Wall -rdynamic $sanitize -I "$KEEL_TEST_SRCDIR/include")
 link=(-L "$libraries" -Wl,-rpath,"$libraries" -lkeel)
 
 run_limited 60 "$mpicc" "${flags[@]}" -o "$work/linked" \

@@ -159,7 +159,7 @@ for _ in 1 2 3 4; do
 done
 
 # libpmix itself may stand still: the job can be ended all the same
-run_limited 20 "$keelrun" -n 3 --oversubscribe --timeout 5 "$clients/standstill"
+run_limited 20 "$keelrun" -n 3 --oversubscribe --timeout 3 "$clients/standstill"
 like "libpmix stands still: the time limit holds" <(echo "$code") "^(124|0)$"
 ok "libpmix stands still: soon" [ "$wall_ms" -lt $((10000 * slow)) ]
 
