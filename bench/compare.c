@@ -22,6 +22,7 @@ enum { ARGS_MAX = 32, FIRST_PORT = 23000 };
 /* What the rounds found of one probe at one size. */
 struct cell {
     struct series figures, cpu; /* in the metric's unit; ns a byte */
+    struct series by_round;     /* figures in their order; 0: none */
     struct machine_noise noise;
 };
 
@@ -194,7 +195,9 @@ static double figure_of(enum kind kind, double seconds, size_t bytes)
     }
 }
 
-static void measure(struct bench *bench, const struct probe *probe, size_t bytes, struct cell *cell)
+/* 0: it failed. */
+static double measure(struct bench *bench, const struct probe *probe, size_t bytes,
+                      struct cell *cell)
 {
     struct machine_use before;
     struct run run;
@@ -210,11 +213,21 @@ static void measure(struct bench *bench, const struct probe *probe, size_t bytes
     if (run.end != RUN_PASSED) {
         rounds_note(&bench->rounds, "%s, %s, %zu B: %.200s", probe->name,
                     metrics[probe->metric].name, bytes, run.reason);
-        return;
+        return 0;
     }
-    series_add(&cell->figures, figure_of(metrics[probe->metric].kind, seconds, bytes));
     if (cpu > 0) {
         series_add(&cell->cpu, 1e9 * cpu / (double) bytes);
+    }
+    return figure_of(metrics[probe->metric].kind, seconds, bytes);
+}
+
+static void take_turn(struct bench *bench, const struct probe *probe, size_t bytes,
+                      struct cell *cell)
+{
+    double figure = measure(bench, probe, bytes, cell);
+    series_add(&cell->by_round, figure);
+    if (figure > 0) {
+        series_add(&cell->figures, figure);
     }
 }
 
@@ -266,7 +279,7 @@ static void run_round(void *arg, unsigned round)
             bench->stopped = true;
             return;
         }
-        measure(bench, probe, bytes, &bench->cells[index % PROBES][index / PROBES]);
+        take_turn(bench, probe, bytes, &bench->cells[index % PROBES][index / PROBES]);
     }
 }
 
@@ -361,15 +374,17 @@ static bool judge(struct bench *bench, const struct gate *gate)
     }
     struct cell *ours = &bench->cells[mine][size], *others = &bench->cells[theirs][size];
     double figure = series_median(&ours->figures), other = series_median(&others->figures);
+    double ratio = series_ratio(&ours->by_round, &others->by_round);
     bool less = kinds[kind].less_is_more;
-    double bound = gate->factor * other, wide = other + gate->margin_us;
-    bool met = less ? figure <= (bound > wide ? bound : wide) : figure >= bound;
+    double wide = other > 0 ? 1 + gate->margin_us / other : 1;
+    double bound = wide > gate->factor ? wide : gate->factor;
+    bool met = ratio > 0 && (less ? ratio <= bound : ratio >= gate->factor);
     struct machine_noise noise = ours->noise;
     machine_noise_join(&noise, &others->noise);
     bool busy = machine_is_noisy(&noise);
     printf(", %s: ", probes[mine].name);
     print_figure(0, figure);
-    printf(" %s, %.2f x %s, %s %.2f", kinds[kind].unit, figure / other, probes[theirs].name,
+    printf(" %s, %.2f x %s, %s %.2f", kinds[kind].unit, ratio, probes[theirs].name,
            less ? "at most" : "at least", gate->factor);
     if (gate->margin_us > 0) {
         printf(" or %g us more", gate->margin_us);

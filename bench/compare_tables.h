@@ -253,8 +253,8 @@ static const struct probe probes[] = {
 };
 enum { PROBES = sizeof(probes) / sizeof(*probes) };
 
-/* Judged by medians: at most this times the time of the best of those beside it, or at least this
- * times their rate. Of Keel's rows the worst counts. */
+/* Judged by the median of the ratios of single rounds: at most this times the time of the best of
+ * those beside it, or at least this times their rate. Of Keel's rows the worst counts. */
 static const struct gate {
     enum metric_id metric;
     size_t bytes;

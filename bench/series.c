@@ -47,6 +47,19 @@ double series_min(struct series *series)
     return series->count > 0 ? series->values[0] : 0;
 }
 
+double series_ratio(const struct series *a, const struct series *b)
+{
+    struct series ratios = {.count = 0};
+    for (size_t i = 0; i < a->count && i < b->count; i++) {
+        if (a->values[i] > 0 && b->values[i] > 0) {
+            series_add(&ratios, a->values[i] / b->values[i]);
+        }
+    }
+    double median = series_median(&ratios);
+    series_fini(&ratios);
+    return median;
+}
+
 void series_fini(struct series *series)
 {
     free(series->values);
