@@ -13,17 +13,14 @@ enum { DATA = 1, THERE, BACK, COUNT, RECEIPT_TAG, ENDED }; /* tags */
 static struct keel_pml_context *context;
 static struct keel_pml_request **posted; /* of other tags; NULL at the end */
 
-static int32_t other_rank(void)
-{
-    return keel_job_size() > 1 ? 1 - (int32_t) keel_my_name()->vpid : 0;
-}
+static int32_t other; /* rank */
 
 size_t tagged_stats(struct keel_btl_stat *stats, size_t room)
 {
     struct keel_pml_stat counted[16];
     size_t most = sizeof(counted) / sizeof(*counted), count = 0;
     if (context) {
-        count = keel_pml_stats(context, other_rank(), counted, most);
+        count = keel_pml_stats(context, other, counted, most);
     }
     for (size_t i = 0; i < count && i < most && i < room; i++) {
         stats[i] = (struct keel_btl_stat){counted[i].name, counted[i].unit, counted[i].help,
@@ -36,7 +33,7 @@ static int post(unsigned char *to, size_t size, int32_t tag, struct keel_pml_req
 {
     opal_convertor_t data;
     opal_convertor_prepare(&data, to, size);
-    return keel_pml_irecv(context, &data, other_rank(), tag, request);
+    return keel_pml_irecv(context, &data, other, tag, request);
 }
 
 static int begin_send(unsigned char *from, size_t size, int32_t tag,
@@ -44,21 +41,21 @@ static int begin_send(unsigned char *from, size_t size, int32_t tag,
 {
     opal_convertor_t data;
     opal_convertor_prepare(&data, from, size);
-    return keel_pml_isend(context, &data, other_rank(), tag, KEEL_PML_STANDARD, request);
+    return keel_pml_isend(context, &data, other, tag, KEEL_PML_STANDARD, request);
 }
 
 static int send(unsigned char *from, size_t size, int32_t tag)
 {
     opal_convertor_t data;
     opal_convertor_prepare(&data, from, size);
-    return keel_pml_send(context, &data, other_rank(), tag, KEEL_PML_STANDARD);
+    return keel_pml_send(context, &data, other, tag, KEEL_PML_STANDARD);
 }
 
 static int receive(unsigned char *to, size_t size, int32_t tag)
 {
     opal_convertor_t data;
     opal_convertor_prepare(&data, to, size);
-    return keel_pml_recv(context, &data, other_rank(), tag, NULL);
+    return keel_pml_recv(context, &data, other, tag, NULL);
 }
 
 /* Receives and messages of other tags, which wait while the tests run. */
@@ -87,6 +84,7 @@ const char *needs_tagged(const struct pair *pair)
     if (context) {
         return NULL;
     }
+    other = 1 - (int32_t) keel_my_name()->vpid;
     if (keel_pml_context_open(CONTEXT, NULL, size, (int32_t) keel_my_name()->vpid, &context) !=
         OPAL_SUCCESS) {
         return "messages by tag are not to be had here";
