@@ -281,23 +281,25 @@ static uint64_t timeout_us(const struct sim_session *session)
     return usnic_rtt_timeout_us(&rtt);
 }
 
-/* The time after the last fault in which all has to become quiet: 10 timeouts, and one round trip
- * for each packet that is left. */
-static uint64_t patience_ns(void)
+/* When all has to be quiet, after the last fault: each session after 10 timeouts, and one round
+ * trip for each packet that is left. Those of a last word begin when other sessions have left a
+ * segment to it. */
+static uint64_t quiet_by(uint64_t begin_ns)
 {
-    uint64_t most_ns = 0;
+    uint64_t last_ns = begin_ns;
 
     for (int i = 0; i < sim.settings.nodes; i++) {
         for (int j = 0; j < sim.settings.nodes; j++) {
             const struct sim_session *session = sim_between(i, j);
             if (session->open && !session->failed) {
-                uint64_t ns = 10 * timeout_us(session) * US +
-                              backlog(session) * 2 * (sim.settings.delay_ns + 50 * US);
-                most_ns = ns > most_ns ? ns : most_ns;
+                uint64_t from_ns = session->short_ns > begin_ns ? session->short_ns : begin_ns;
+                uint64_t by_ns = from_ns + 10 * timeout_us(session) * US +
+                                 backlog(session) * 2 * (sim.settings.delay_ns + 50 * US);
+                last_ns = by_ns > last_ns ? by_ns : last_ns;
             }
         }
     }
-    return most_ns;
+    return last_ns;
 }
 
 /* As whoever hears of a failure does, at last, or has waited for long enough. */
@@ -343,7 +345,7 @@ static void settle(void)
 
     note_doublings();
     for (uint64_t until = begin; !sim.broken && !sim_is_quiet();) {
-        const uint64_t limit = begin + patience_ns();
+        const uint64_t limit = quiet_by(begin);
         until = limit > until ? limit : until;
         if (sim.queue.now >= until || !sim_run_until(sim.queue.now + 200 * US)) {
             break;

@@ -378,6 +378,7 @@ static void end_go_on(struct sim_session *session)
     case USNIC_END_SAY_BYE:
         session->end.said = usnic_flow_send_short(&sim.nodes[session->node].engine, &session->flow,
                                                   &message, now_us()) == OPAL_SUCCESS;
+        session->short_ns = session->end.said ? session->short_ns : sim.queue.now;
         sim_wake(session->node, sim.queue.now + 5000);
         break;
     case USNIC_END_OVER:
@@ -529,6 +530,7 @@ static void open_side(int node, int peer, uint32_t number, uint32_t first_send,
     session->open = true;
     session->failed = session->leaves = session->over = session->alone = false;
     session->end = (struct usnic_end){0};
+    session->short_ns = 0;
     session->number = number;
     session->sent = session->received = 0;
     session->token_in = sim_random(&theirs);

@@ -63,9 +63,10 @@ struct sim_session {
     uint64_t last_heard; /* ns: when a message was received last */
     bool failed;
     struct usnic_end end;
-    bool leaves; /* it is to end */
-    bool over;   /* it has, and all that was sent has come, */
-    bool alone;  /* or nothing ever came of the other side: what that one sends fails */
+    uint64_t short_ns; /* when there was no segment for its BYE, last; 0: never */
+    bool leaves;       /* it is to end */
+    bool over;         /* it has, and all that was sent has come, */
+    bool alone;        /* or nothing ever came of the other side: what that one sends fails */
 };
 
 struct sim_buffer {
