@@ -18,7 +18,7 @@
 /* Rare work is done once in this many passes. */
 #define CHECK_PASSES 256
 /* Between fragments, so that those of a power of two do not share their cache sets. */
-#define FRAGMENT_GAP SM_SLOT_BYTES
+#define FRAGMENT_GAP SM_LINE_BYTES
 
 static size_t round_up(size_t size, size_t unit)
 {
@@ -221,9 +221,9 @@ static struct sm_shape shape_of(const struct sm_params *params)
                   [SM_AREA_REGIONS] = params->max_regions},
         .unit_bytes = {[SM_AREA_RINGS] = (uint32_t) sm_ring_bytes(params->ring_slots),
                        [SM_AREA_SMALL] =
-                           (uint32_t) (round_up(params->eager_limit, SM_SLOT_BYTES) + FRAGMENT_GAP),
+                           (uint32_t) (round_up(params->eager_limit, SM_LINE_BYTES) + FRAGMENT_GAP),
                        [SM_AREA_LARGE] =
-                           (uint32_t) (round_up(params->max_send_size, SM_SLOT_BYTES) +
+                           (uint32_t) (round_up(params->max_send_size, SM_LINE_BYTES) +
                                        FRAGMENT_GAP),
                        [SM_AREA_REGIONS] = sizeof(struct sm_region)},
     };

@@ -57,7 +57,7 @@ static const struct sm_slot *ring_slots(struct sm_peer *peer,
                                         const struct sm_announcement *announcement)
 {
     if (announcement->ring_slots != peer->shape.ring_slots ||
-        announcement->ring_offset % SM_SLOT_BYTES != 0) {
+        announcement->ring_offset % SM_LINE_BYTES != 0) {
         return NULL;
     }
     return sm_peer_span(peer, SM_AREA_RINGS, announcement->ring_offset,

@@ -258,15 +258,17 @@ int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint
     return sm_channel_send(btl, endpoint, descriptor, 0, tag);
 }
 
+enum { FIRST_BYTES = SM_LINE_BYTES - sizeof(uint64_t) };
+
 /* The beginning of long ones comes last: the reader polls their first slot, and would take it away
  * before its head is written. */
 static inline void copy(uint8_t *to, const void *from, size_t size)
 {
-    if (size > SM_SLOT_PAYLOAD) {
+    if (size > FIRST_BYTES) {
         const uint8_t *bytes = from;
-        memcpy(to + SM_SLOT_PAYLOAD, bytes + SM_SLOT_PAYLOAD, size - SM_SLOT_PAYLOAD);
+        memcpy(to + FIRST_BYTES, bytes + FIRST_BYTES, size - FIRST_BYTES);
         atomic_signal_fence(memory_order_seq_cst);
-        memcpy(to, bytes, SM_SLOT_PAYLOAD);
+        memcpy(to, bytes, FIRST_BYTES);
     } else {
         copy_few(to, from, size);
     }

@@ -21,7 +21,7 @@ static bool shape_ok(const struct sm_shape *shape)
     for (int area = 0; area < SM_AREAS; area++) {
         if (shape->units[area] == 0 || shape->units[area] > area_limits[area] ||
             shape->unit_bytes[area] == 0 || shape->unit_bytes[area] > 1 << 26 ||
-            shape->unit_bytes[area] % SM_SLOT_BYTES != 0) {
+            shape->unit_bytes[area] % SM_LINE_BYTES != 0) {
             return false;
         }
     }

@@ -35,7 +35,7 @@ int sm_layout_make(struct sm_layout *layout, const struct sm_shape *shape) KEEL_
 #define SM_SEGMENT_MAX ((uint64_t) 1 << 40)
 
 #define SM_MAGIC 0x4d534c4bu /* "KLSM" */
-#define SM_LAYOUT_VERSION 6
+#define SM_LAYOUT_VERSION 7
 /* At the head of a segment. Its owner writes it; all but committed before the card is published. */
 struct sm_header {
     uint8_t nonce[SM_NONCE_BYTES];
@@ -44,7 +44,7 @@ struct sm_header {
     uint64_t nonce_address;
     struct sm_shape shape;
     _Atomic uint64_t committed[SM_AREAS];
-    struct sm_alarm alarm __attribute__((aligned(SM_SLOT_BYTES))); /* senders look at it */
+    struct sm_alarm alarm __attribute__((aligned(SM_LINE_BYTES))); /* senders look at it */
 };
 
 /* Peers read it with acquire, as the owner publishes it with release: so many bytes of the area may

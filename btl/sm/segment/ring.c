@@ -3,8 +3,8 @@
 #include <btl/sm/segment/ring.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct sm_slot) == SM_SLOT_BYTES, "a slot is a cache line");
-_Static_assert(sizeof(struct sm_line) == SM_SLOT_BYTES, "the word has a cache line");
+_Static_assert(sizeof(struct sm_slot) == SM_SLOT_BYTES, "two slots are a cache line");
+_Static_assert(sizeof(struct sm_line) == SM_LINE_BYTES, "the word has a cache line");
 _Static_assert(SM_INLINE_SLOTS <= SM_RING_SLOTS_MIN, "an inline message fits every ring");
 _Static_assert(SM_INLINE_MAX + sizeof(uint64_t) <= SM_INLINE_SLOTS * sizeof(struct sm_slot),
                "and so many slots");
@@ -28,7 +28,7 @@ bool sm_ring_count_ok(uint64_t count)
 
 size_t sm_ring_bytes(uint32_t count)
 {
-    return ((size_t) count + SM_INLINE_SLOTS - 1) * sizeof(struct sm_slot);
+    return ((size_t) count + SM_SLOTS_BEHIND) * sizeof(struct sm_slot);
 }
 
 void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t count,
@@ -53,14 +53,13 @@ int sm_tx_ring_refresh(struct sm_tx_ring *ring)
     return ORTE_SUCCESS;
 }
 
-int sm_tx_ring_reserve(struct sm_tx_ring *ring, uint32_t slots)
+int sm_tx_ring_reserve(struct sm_tx_ring *ring, size_t length)
 {
     int status = sm_tx_ring_refresh(ring);
     if (status < 0) {
         return status;
     }
-    bool room = ring->tail - ring->consumed + slots <= ring->count;
-    return room ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
+    return sm_tx_ring_has_room(ring, length) ? ORTE_SUCCESS : ORTE_ERR_OUT_OF_RESOURCE;
 }
 
 void sm_tx_ring_clear_next(struct sm_tx_ring *ring, uint64_t next)
@@ -103,6 +102,16 @@ void sm_rx_ring_init(struct sm_rx_ring *ring, const struct sm_slot *slots, uint3
 {
     *ring = (struct sm_rx_ring){
         .slots = slots, .line = line, .count = count, .base = line_observe(line)};
+}
+
+int sm_rx_ring_skip(struct sm_rx_ring *ring, struct sm_message *message)
+{
+    const uint64_t head = sm_slot_observe(&ring->slots[ring->head & (ring->count - 1)]);
+    if ((uint32_t) head != SM_PAD || !(ring->head & 1)) {
+        return ORTE_ERR_COMM_FAILURE;
+    }
+    ring->head++;
+    return sm_rx_ring_next(ring, message) == 1 && message->slots > 1 ? 1 : ORTE_ERR_COMM_FAILURE;
 }
 
 void sm_rx_ring_publish(struct sm_rx_ring *ring)

@@ -1,9 +1,11 @@
-/* One direction of traffic between two processes: a ring of 64-byte slots with a single producer
- * and a single consumer. README.md draws it.
+/* One direction of traffic between two processes: a ring of 32-byte slots, two in a cache line,
+ * with a single producer and a single consumer. README.md draws it.
  *
- * A message of several slots is one head and the bytes behind it, without a gap: they are copied
- * once, and read where they lie. One that begins in the last slots goes on behind them, where there
- * is room for it, and the first slots of the ring stay empty in its place.
+ * Two messages of up to SM_SLOT_PAYLOAD bytes in a row share a line: what a stream of them costs is
+ * the lines that cross. A longer one is one head and the bytes behind it, without a gap, in lines
+ * of its own: they are copied once, and read where they lie. Where half a line is left before it,
+ * that slot says so (SM_PAD). One that begins in the last line goes on behind the slots, where
+ * there is room for it, and the first slots of the ring stay empty in its place.
  *
  * The slots lie in the producer's segment and only the producer writes them; the word that counts
  * what was consumed lies in the consumer's segment and only the consumer writes it. Either side
@@ -20,13 +22,15 @@
 #include <keel/types.h>
 #include <stdatomic.h>
 
-#define SM_SLOT_BYTES 64
-#define SM_SLOT_PAYLOAD 56
-#define SM_INLINE_SLOTS 9
-#define SM_FEW_SLOTS 3
-#define SM_SLOTS_AHEAD 4
+#define SM_LINE_BYTES 64
+#define SM_SLOT_BYTES 32
+#define SM_SLOT_PAYLOAD 24
+#define SM_INLINE_SLOTS 18
+#define SM_SLOTS_BEHIND (SM_INLINE_SLOTS - 2) /* the ring's, of a message in its last line */
+#define SM_FEW_SLOTS 6
+#define SM_SLOTS_AHEAD 8
 #define SM_INLINE_MAX ((size_t) 512)
-#define SM_RING_SLOTS_MIN 16
+#define SM_RING_SLOTS_MIN 32
 #define SM_RING_SLOTS_MAX 65536
 
 /* head: sequence (32 bits), length (16), tag (8), kind (8), from the top. */
@@ -43,6 +47,7 @@ struct sm_slot {
 
 enum sm_kind {
     SM_INLINE = 1,   /* the payload is in this slot and those that follow */
+    SM_PAD = 2,      /* the message begins in the next slot, where it was before this one */
     SM_FRAGMENT = 3, /* the payload is a fragment of the producer's */
 };
 #define SM_KIND_MASK 0x0f
@@ -52,7 +57,7 @@ enum sm_kind {
 /* The consumer's word, of all rings that ever used it, alone in its cache line. */
 struct sm_line {
     _Atomic uint64_t consumed; /* slots */
-    uint8_t pad[SM_SLOT_BYTES - sizeof(uint64_t)];
+    uint8_t pad[SM_LINE_BYTES - sizeof(uint64_t)];
 };
 
 /* The producer's private side. */
@@ -96,55 +101,69 @@ void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t co
                      const struct sm_line *line);
 /* No consumer may look at the slots. */
 void sm_ring_clear(struct sm_slot *slots, uint32_t count);
-/* Of a message in line. */
+/* Of a message in line: one, or those of whole lines. */
 static inline uint32_t sm_slots_of(size_t length)
 {
-    return (uint32_t) ((sizeof(uint64_t) + length + SM_SLOT_BYTES - 1) / SM_SLOT_BYTES);
+    const size_t lines = (sizeof(uint64_t) + length + SM_LINE_BYTES - 1) / SM_LINE_BYTES;
+    return length <= SM_SLOT_PAYLOAD ? 1 : (uint32_t) lines * (SM_LINE_BYTES / SM_SLOT_BYTES);
 }
 static inline struct sm_slot *sm_tx_ring_slot(const struct sm_tx_ring *ring, uint64_t position)
 {
     return &ring->slots[position & (ring->count - 1)];
 }
+/* Where the next message begins, if it has length bytes in line. */
+static inline uint64_t sm_tx_ring_start(const struct sm_tx_ring *ring, size_t length)
+{
+    return length <= SM_SLOT_PAYLOAD ? ring->tail : ring->tail + (ring->tail & 1);
+}
 /* Whether there is room for a message of length bytes in line, by what was last read of the
  * consumer's word. */
 static inline bool sm_tx_ring_has_room(const struct sm_tx_ring *ring, size_t length)
 {
-    return ring->tail - ring->consumed + sm_slots_of(length) <= ring->count;
+    return sm_tx_ring_start(ring, length) - ring->consumed + sm_slots_of(length) <= ring->count;
 }
 /* What sm_tx_ring_room says after a look at the consumer's word. */
-int sm_tx_ring_reserve(struct sm_tx_ring *ring, uint32_t slots) KEEL_MUST_CHECK;
+int sm_tx_ring_reserve(struct sm_tx_ring *ring, size_t length) KEEL_MUST_CHECK;
 /* Whether there is room for a message of length bytes in line, or for a fragment (0).
  * OUT_OF_RESOURCE: the ring is full; COMM_FAILURE: the consumer's word is impossible. */
 static inline int sm_tx_ring_room(struct sm_tx_ring *ring, size_t length)
 {
-    return sm_tx_ring_has_room(ring, length) ? ORTE_SUCCESS
-                                             : sm_tx_ring_reserve(ring, sm_slots_of(length));
+    return sm_tx_ring_has_room(ring, length) ? ORTE_SUCCESS : sm_tx_ring_reserve(ring, length);
 }
 /* Where the bytes of a message in line go, for which there is room: they stay there until it is
  * consumed. It need not be published. */
 static inline uint8_t *sm_tx_ring_bytes(struct sm_tx_ring *ring, size_t length)
 {
+    const uint64_t start = sm_tx_ring_start(ring, length);
     if (length > SM_SLOT_PAYLOAD) {
-        ring->bytes_until = ring->tail + sm_slots_of(length) + ring->count;
+        ring->bytes_until = start + sm_slots_of(length) + ring->count;
     }
-    return (uint8_t *) sm_tx_ring_slot(ring, ring->tail) + sizeof(uint64_t);
+    return (uint8_t *) sm_tx_ring_slot(ring, start) + sizeof(uint64_t);
 }
 /* The message behind the one that is about to be published is to begin where there are bytes of the
  * last round, which must not look like its head. In a full ring the oldest message begins there,
  * whose sequence is another. */
 void sm_tx_ring_clear_next(struct sm_tx_ring *ring, uint64_t next);
+static inline void sm_tx_ring_store(struct sm_tx_ring *ring, uint64_t position, uint64_t rest)
+{
+    const uint64_t head = (uint64_t) (uint32_t) (position + 1) << 32 | rest;
+    atomic_store_explicit(&sm_tx_ring_slot(ring, position)->head, head, memory_order_release);
+}
 /* Publishes the message at the tail, whose payload is in its place: a consumer that finds this head
  * sees all that was written to its slots and to its fragment. length: of what is in line. */
 static inline void sm_tx_ring_publish(struct sm_tx_ring *ring, enum sm_kind kind, uint8_t channel,
                                       uint8_t tag, size_t length)
 {
-    uint64_t sequence = (uint32_t) (ring->tail + 1), next = ring->tail + sm_slots_of(length);
-    uint64_t head = sequence << 32 | (uint64_t) length << 16 | (uint64_t) tag << 8 |
-                    (uint64_t) channel << SM_CHANNEL_SHIFT | kind;
+    const uint64_t start = sm_tx_ring_start(ring, length), next = start + sm_slots_of(length);
     if (next < ring->bytes_until) {
         sm_tx_ring_clear_next(ring, next);
     }
-    atomic_store_explicit(&sm_tx_ring_slot(ring, ring->tail)->head, head, memory_order_release);
+    sm_tx_ring_store(ring, start,
+                     (uint64_t) length << 16 | (uint64_t) tag << 8 |
+                         (uint64_t) channel << SM_CHANNEL_SHIFT | kind);
+    if (__builtin_expect(start != ring->tail, false)) {
+        sm_tx_ring_store(ring, ring->tail, SM_PAD);
+    }
     ring->tail = next;
 }
 /* After a message of a few slots: the next is often as long. Asks for the lines behind its first
@@ -156,7 +175,7 @@ static inline void sm_tx_ring_expect(const struct sm_tx_ring *ring, size_t lengt
     if (length <= SM_SLOT_PAYLOAD || sm_slots_of(length) > SM_FEW_SLOTS) {
         return;
     }
-    for (size_t at = SM_SLOT_BYTES; at < sizeof(uint64_t) + length; at += SM_SLOT_BYTES) {
+    for (size_t at = SM_LINE_BYTES; at < sizeof(uint64_t) + length; at += SM_LINE_BYTES) {
 #ifdef __x86_64__ /* the builtin would ask for reading, by the oldest of these processors */
         __asm__ volatile("prefetchw %0" : : "m"(next[at]));
 #else
@@ -182,9 +201,11 @@ static inline uint64_t sm_slot_observe(const struct sm_slot *slot)
 {
     return atomic_load_explicit(&slot->head, memory_order_acquire);
 }
+/* Of a slot that is due, and is no message: sm_rx_ring_next of what is behind it. */
+int sm_rx_ring_skip(struct sm_rx_ring *ring, struct sm_message *message) KEEL_MUST_CHECK;
 /* The next message: 1, or 0 when there is none, or COMM_FAILURE when the slot is malformed. It
  * stays the next until it is passed. */
-KEEL_MUST_CHECK static inline int sm_rx_ring_next(const struct sm_rx_ring *ring,
+KEEL_MUST_CHECK static inline int sm_rx_ring_next(struct sm_rx_ring *ring,
                                                   struct sm_message *message)
 {
     const struct sm_slot *slot = &ring->slots[ring->head & (ring->count - 1)];
@@ -205,12 +226,15 @@ KEEL_MUST_CHECK static inline int sm_rx_ring_next(const struct sm_rx_ring *ring,
         return 1;
     }
     if ((kind & SM_KIND_MASK) != SM_INLINE || message->length > SM_INLINE_MAX) {
-        return ORTE_ERR_COMM_FAILURE;
+        return sm_rx_ring_skip(ring, message);
     }
     /* By a branch, so that the processor goes on to the next short message while this one's length
      * is on its way: computed, each line of a stream would wait for the one before it. The fence
      * keeps the compiler from making a conditional move of it. */
     if (__builtin_expect(message->length > SM_SLOT_PAYLOAD, false)) {
+        if (ring->head & 1) {
+            return ORTE_ERR_COMM_FAILURE; /* the last one would end behind the ring's room */
+        }
         message->slots = sm_slots_of((size_t) message->length);
         atomic_signal_fence(memory_order_seq_cst);
     }

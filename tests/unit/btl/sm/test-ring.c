@@ -5,10 +5,10 @@
 #include <sched.h>
 #include <string.h>
 
-#define SLOTS 16
+#define SLOTS 32
 
 struct pair {
-    struct sm_slot slots[SLOTS + SM_INLINE_SLOTS - 1] __attribute__((aligned(64)));
+    struct sm_slot slots[SLOTS + SM_SLOTS_BEHIND] __attribute__((aligned(64)));
     struct sm_line line __attribute__((aligned(64)));
     struct sm_tx_ring tx;
     struct sm_rx_ring rx;
@@ -224,7 +224,7 @@ START_TEST(bytes_that_look_like_heads_are_no_messages)
         struct sm_message message;
         draws = draws * 1103515245u + 12345u;
         size_t size = (draws >> 16) % (SM_INLINE_MAX + 1);
-        make_heads(bytes, size, pair.tx.tail);
+        make_heads(bytes, size, sm_tx_ring_start(&pair.tx, size));
         uint64_t position;
         int status = draws >> 30 ? push(&pair, 1, bytes, size)
                                  : sm_tx_ring_fragment(&pair.tx, 0, 1, 0, 1, &position);
@@ -278,7 +278,7 @@ START_TEST(malformed_slots_are_found_out)
     const uint64_t first = (uint64_t) 1 << 32; /* the sequence number that is due */
     const uint64_t heads[] = {
         first,                         /* no kind */
-        first | 2,                     /* no kind any more */
+        first | SM_PAD,                /* of a whole line */
         first | 0x0f,                  /* no such kind */
         first | 8 << SM_CHANNEL_SHIFT, /* a frame of no kind */
         first | (uint64_t) (SM_INLINE_MAX + 1) << 16 | SM_INLINE,
@@ -300,7 +300,86 @@ START_TEST(malformed_slots_are_found_out)
 }
 END_TEST
 
-/* Two threads, a ring of 16 slots, messages of 1 to 8 slots and fragments between them. */
+/* A message of whole lines begins in a line of its own, behind what fills the one before. */
+START_TEST(long_messages_have_lines_of_their_own)
+{
+    struct pair pair;
+    uint8_t bytes[SM_INLINE_MAX];
+    struct sm_message message;
+    pair_init(&pair);
+    for (unsigned i = 0; i < 1000; i++) {
+        const size_t size = i % 3 == 0 ? SM_SLOT_PAYLOAD + 1 + i * 37 % 480 : i % 25;
+        const uint64_t before = pair.tx.tail;
+        make(bytes, size, i);
+        ck_assert_int_eq(push(&pair, (uint8_t) i, bytes, size), ORTE_SUCCESS);
+        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
+        ck_assert_uint_eq(message.tag, (uint8_t) i);
+        ck_assert(is_made(message.bytes, size, i));
+        if (size > SM_SLOT_PAYLOAD) {
+            ck_assert_uint_eq((uintptr_t) message.bytes % SM_LINE_BYTES, sizeof(uint64_t));
+            ck_assert_uint_eq(pair.tx.tail % 2, 0);
+        } else {
+            ck_assert_uint_eq(pair.tx.tail, before + 1);
+        }
+        sm_rx_ring_pass(&pair.rx, &message);
+        ck_assert_uint_eq(pair.rx.head, pair.tx.tail);
+        sm_rx_ring_publish(&pair.rx);
+    }
+}
+END_TEST
+
+/* The last slot, and a message that does not begin there. */
+START_TEST(what_fills_a_line_needs_room_too)
+{
+    struct pair pair;
+    uint8_t two_slots[SM_SLOT_PAYLOAD + 1] = {0};
+    pair_init(&pair);
+    for (unsigned i = 0; i < SLOTS - 3; i++) {
+        ck_assert_int_eq(push(&pair, 1, &i, sizeof(i)), ORTE_SUCCESS);
+    }
+    ck_assert_int_eq(push(&pair, 1, two_slots, sizeof(two_slots)), ORTE_SUCCESS);
+    ck_assert_int_eq(push(&pair, 1, "x", 1), ORTE_ERR_OUT_OF_RESOURCE);
+    pair_init(&pair);
+    for (unsigned i = 0; i < SLOTS - 1; i++) {
+        ck_assert_int_eq(push(&pair, 1, &i, sizeof(i)), ORTE_SUCCESS);
+    }
+    ck_assert_int_eq(push(&pair, 1, two_slots, sizeof(two_slots)), ORTE_ERR_OUT_OF_RESOURCE);
+    ck_assert_int_eq(push(&pair, 1, "x", 1), ORTE_SUCCESS);
+}
+END_TEST
+
+/* Where no producer leaves half a line, or begins a message. */
+START_TEST(misplaced_slots_are_found_out)
+{
+    const uint64_t line = SM_PAD, inline_of_two = (SM_SLOT_PAYLOAD + 1) << 16 | SM_INLINE;
+    const struct {
+        unsigned at;
+        uint64_t head, behind;
+    } slots[] = {
+        {0, line, inline_of_two},       /* a whole line */
+        {1, line, 0},                   /* with nothing behind it */
+        {1, line, line},                /* or the same again */
+        {1, line, 8 << 16 | SM_INLINE}, /* or what fits into the half */
+        {1, line | 1 << 8, inline_of_two},
+        {1, inline_of_two, 0},
+        {SLOTS - 1, (uint64_t) SM_INLINE_MAX << 16 | SM_INLINE, 0},
+    };
+    for (size_t i = 0; i < sizeof(slots) / sizeof(*slots); i++) {
+        struct pair pair;
+        struct sm_message message;
+        const unsigned at = slots[i].at;
+        pair_init(&pair);
+        pair.rx.head = at;
+        atomic_store(&pair.slots[at].head, (uint64_t) (at + 1) << 32 | slots[i].head);
+        if (slots[i].behind > 0) {
+            atomic_store(&pair.slots[at + 1].head, (uint64_t) (at + 2) << 32 | slots[i].behind);
+        }
+        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), ORTE_ERR_COMM_FAILURE);
+    }
+}
+END_TEST
+
+/* Two threads, a ring of 32 slots, messages of 1 to 18 slots and fragments between them. */
 #define STREAM 50000
 
 static size_t length_of(unsigned number)
@@ -378,8 +457,8 @@ END_TEST
 
 START_TEST(counts_are_powers_of_two)
 {
-    ck_assert(sm_ring_count_ok(16) && sm_ring_count_ok(256) && sm_ring_count_ok(65536));
-    ck_assert(!sm_ring_count_ok(0) && !sm_ring_count_ok(8) && !sm_ring_count_ok(24));
+    ck_assert(sm_ring_count_ok(32) && sm_ring_count_ok(256) && sm_ring_count_ok(65536));
+    ck_assert(!sm_ring_count_ok(0) && !sm_ring_count_ok(16) && !sm_ring_count_ok(48));
     ck_assert(!sm_ring_count_ok(131072) && !sm_ring_count_ok(UINT64_MAX));
 }
 END_TEST

@@ -26,7 +26,7 @@ static const struct sm_shape shape = {
     .peers = 4,
     .ring_slots = 64,
     .units = {4, 16, 64, 100},
-    .unit_bytes = {(64 + SM_INLINE_SLOTS - 1) * SM_SLOT_BYTES, 4160, 32832, 64},
+    .unit_bytes = {(64 + SM_SLOTS_BEHIND) * SM_SLOT_BYTES, 4160, 32832, 64},
 };
 
 static char reason[256];
