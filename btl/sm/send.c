@@ -260,7 +260,7 @@ int sm_send(mca_btl_base_module_t *btl, struct mca_btl_base_endpoint_t *endpoint
 
 enum { FIRST_BYTES = SM_LINE_BYTES - sizeof(uint64_t) };
 
-/* The beginning of long ones comes last: the reader polls their first slot, and would take it away
+/* The beginning of long ones comes last: the reader polls their first line, and would take it away
  * before its head is written. */
 static inline void copy(uint8_t *to, const void *from, size_t size)
 {

@@ -3,11 +3,13 @@
 #include <btl/sm/segment/ring.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct sm_slot) == SM_SLOT_BYTES, "two slots are a cache line");
+_Static_assert(sizeof(struct sm_slot) == SM_SLOT_BYTES && 2 * SM_SLOT_BYTES == SM_LINE_BYTES,
+               "two slots are a cache line");
 _Static_assert(sizeof(struct sm_line) == SM_LINE_BYTES, "the word has a cache line");
-_Static_assert(SM_INLINE_SLOTS <= SM_RING_SLOTS_MIN, "an inline message fits every ring");
-_Static_assert(SM_INLINE_MAX + sizeof(uint64_t) <= SM_INLINE_SLOTS * sizeof(struct sm_slot),
-               "and so many slots");
+_Static_assert(SM_INLINE_SLOTS + 1 <= SM_RING_SLOTS_MIN, "the longest message fits every ring");
+_Static_assert((SM_INLINE_MAX + sizeof(uint64_t) + SM_LINE_BYTES - 1) / SM_LINE_BYTES ==
+                   SM_INLINE_SLOTS / 2,
+               "and has so many slots");
 
 /* Consumer to producer: all reads of the slots and fragments below this count are done before a
  * producer whose line_observe finds it writes there again. */

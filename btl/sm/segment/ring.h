@@ -13,9 +13,9 @@
  * checked: a ring that breaks its rules is an error for this pair alone.
  *
  * Positions count slots from 0 and never wrap (64 bits). The slot of position p is p modulo the
- * number of slots; a message begins there when the upper half of its head is p + 1. The consumer
- * looks where the next message is to begin and nowhere else; the producer sees to it that bytes of
- * an earlier message do not look like a head there. */
+ * number of slots; a message, or a pad, begins there when the upper half of its head is p + 1. The
+ * consumer looks where the next message is to begin and nowhere else; the producer sees to it that
+ * bytes of an earlier message do not look like a head there. */
 #ifndef BTL_SM_RING_H
 #define BTL_SM_RING_H
 
@@ -47,7 +47,7 @@ struct sm_slot {
 
 enum sm_kind {
     SM_INLINE = 1,   /* the payload is in this slot and those that follow */
-    SM_PAD = 2,      /* the message begins in the next slot, where it was before this one */
+    SM_PAD = 2,      /* second half of a line: the message begins in the next slot */
     SM_FRAGMENT = 3, /* the payload is a fragment of the producer's */
 };
 #define SM_KIND_MASK 0x0f
@@ -93,7 +93,7 @@ struct sm_message {
 };
 
 bool sm_ring_count_ok(uint64_t count);
-/* Slots, and room behind them for a message that begins in the last one. */
+/* Slots, and room behind them for a message that begins in the last line. */
 size_t sm_ring_bytes(uint32_t count);
 /* The slots must be zero: sm_ring_clear makes used ones so. The line stays where it is: both sides
  * count from what it says when they begin, and no other ring may use it meanwhile. */
@@ -150,7 +150,8 @@ static inline void sm_tx_ring_store(struct sm_tx_ring *ring, uint64_t position, 
     atomic_store_explicit(&sm_tx_ring_slot(ring, position)->head, head, memory_order_release);
 }
 /* Publishes the message at the tail, whose payload is in its place: a consumer that finds this head
- * sees all that was written to its slots and to its fragment. length: of what is in line. */
+ * sees all that was written to its slots and to its fragment, and one that finds a pad the head
+ * behind it. length: of what is in line. */
 static inline void sm_tx_ring_publish(struct sm_tx_ring *ring, enum sm_kind kind, uint8_t channel,
                                       uint8_t tag, size_t length)
 {
@@ -166,8 +167,8 @@ static inline void sm_tx_ring_publish(struct sm_tx_ring *ring, enum sm_kind kind
     }
     ring->tail = next;
 }
-/* After a message of a few slots: the next is often as long. Asks for the lines behind its first
- * slot, for writing, while the consumer is busy; the first one would be lost again to its polls.
+/* After a message of a few lines: the next is often as long. Asks for the lines behind its first
+ * one, for writing, while the consumer is busy; the first would be lost again to its polls.
  * Longer messages keep the consumer busy by themselves. */
 static inline void sm_tx_ring_expect(const struct sm_tx_ring *ring, size_t length)
 {
@@ -201,10 +202,11 @@ static inline uint64_t sm_slot_observe(const struct sm_slot *slot)
 {
     return atomic_load_explicit(&slot->head, memory_order_acquire);
 }
-/* Of a slot that is due, and is no message: sm_rx_ring_next of what is behind it. */
+/* Of a slot that is due, and is no message: passes a pad, and finds what is behind it, a longer
+ * message. COMM_FAILURE: it is no pad, or there is no such message. */
 int sm_rx_ring_skip(struct sm_rx_ring *ring, struct sm_message *message) KEEL_MUST_CHECK;
 /* The next message: 1, or 0 when there is none, or COMM_FAILURE when the slot is malformed. It
- * stays the next until it is passed. */
+ * stays the next until it is passed; a pad before it is passed here. */
 KEEL_MUST_CHECK static inline int sm_rx_ring_next(struct sm_rx_ring *ring,
                                                   struct sm_message *message)
 {

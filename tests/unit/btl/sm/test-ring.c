@@ -158,22 +158,28 @@ END_TEST
 
 START_TEST(sequence_numbers_wrap)
 {
-    struct pair pair;
-    pair_init(&pair);
-    uint64_t start = (uint64_t) UINT32_MAX - 3 * SLOTS;
-    pair.tx.tail = pair.tx.consumed = start;
-    pair.rx.head = pair.rx.published = start;
-    atomic_store(&pair.line.consumed, start); /* both sides began when it said 0 */
-    for (unsigned i = 0; i < 6 * SLOTS; i++) {
-        struct sm_message message;
-        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
-        ck_assert_int_eq(push(&pair, 2, &i, sizeof(i)), ORTE_SUCCESS);
-        ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
-        ck_assert_mem_eq(message.bytes, &i, sizeof(i));
-        sm_rx_ring_pass(&pair.rx, &message);
-        sm_rx_ring_publish(&pair.rx);
+    for (unsigned every = 1; every <= 4; every++) { /* so that a pad may be the last number */
+        struct pair pair;
+        uint8_t bytes[SM_SLOT_PAYLOAD + 1];
+        pair_init(&pair);
+        uint64_t start = (uint64_t) UINT32_MAX - 3 * SLOTS;
+        pair.tx.tail = pair.tx.consumed = start;
+        pair.rx.head = pair.rx.published = start;
+        atomic_store(&pair.line.consumed, start); /* both sides began when it said 0 */
+        for (unsigned i = 0; i < 6 * SLOTS; i++) {
+            struct sm_message message;
+            const size_t size = i % every == 1 ? sizeof(bytes) : i % sizeof(bytes);
+            make(bytes, size, i);
+            ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
+            ck_assert_int_eq(push(&pair, 2, bytes, size), ORTE_SUCCESS);
+            ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
+            ck_assert_uint_eq(message.length, size);
+            ck_assert(is_made(message.bytes, size, i));
+            sm_rx_ring_pass(&pair.rx, &message);
+            sm_rx_ring_publish(&pair.rx);
+        }
+        ck_assert(pair.tx.tail > UINT32_MAX);
     }
-    ck_assert(pair.tx.tail > UINT32_MAX);
 }
 END_TEST
 
@@ -243,6 +249,49 @@ START_TEST(bytes_that_look_like_heads_are_no_messages)
         sm_rx_ring_publish(&pair.rx);
     }
     ck_assert_uint_gt(seen, 50000);
+}
+END_TEST
+
+/* One long message, and then a round of short ones where it was. */
+START_TEST(bytes_of_the_last_round_are_no_messages)
+{
+    for (size_t size = SM_SLOT_PAYLOAD + 1; size <= SM_INLINE_MAX; size++) {
+        struct pair pair;
+        uint8_t bytes[SM_INLINE_MAX];
+        struct sm_message message;
+        pair_init(&pair);
+        make_heads(bytes, size, 0);
+        ck_assert_int_eq(push(&pair, 1, bytes, size), ORTE_SUCCESS);
+        for (unsigned i = 0; i < 2 * SLOTS; i++) {
+            ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
+            ck_assert_uint_eq(message.length, i == 0 ? size : 1);
+            sm_rx_ring_pass(&pair.rx, &message);
+            sm_rx_ring_publish(&pair.rx);
+            ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
+            ck_assert_int_eq(push(&pair, 1, "x", 1), ORTE_SUCCESS);
+        }
+    }
+}
+END_TEST
+
+/* A long message is not published after all, at either half of a line, and its bytes stay. */
+START_TEST(bytes_that_are_not_published_are_no_messages)
+{
+    struct pair pair;
+    struct sm_message message;
+    pair_init(&pair);
+    for (unsigned i = 0; i < 1000; i++) {
+        uint8_t *to = sm_tx_ring_bytes(&pair.tx, SM_INLINE_MAX);
+        make_heads(to, SM_INLINE_MAX, sm_tx_ring_start(&pair.tx, SM_INLINE_MAX) - SLOTS);
+        for (unsigned j = 0; j < 1 + i % 3; j++) {
+            ck_assert_int_eq(push(&pair, 1, "x", 1), ORTE_SUCCESS);
+            ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 1);
+            ck_assert(message.length == 1 && *message.bytes == 'x');
+            sm_rx_ring_pass(&pair.rx, &message);
+            ck_assert_int_eq(sm_rx_ring_next(&pair.rx, &message), 0);
+        }
+        sm_rx_ring_publish(&pair.rx);
+    }
 }
 END_TEST
 
@@ -351,16 +400,17 @@ END_TEST
 /* Where no producer leaves half a line, or begins a message. */
 START_TEST(misplaced_slots_are_found_out)
 {
-    const uint64_t line = SM_PAD, inline_of_two = (SM_SLOT_PAYLOAD + 1) << 16 | SM_INLINE;
+    const uint64_t pad = SM_PAD, inline_of_two = (SM_SLOT_PAYLOAD + 1) << 16 | SM_INLINE;
     const struct {
         unsigned at;
         uint64_t head, behind;
     } slots[] = {
-        {0, line, inline_of_two},       /* a whole line */
-        {1, line, 0},                   /* with nothing behind it */
-        {1, line, line},                /* or the same again */
-        {1, line, 8 << 16 | SM_INLINE}, /* or what fits into the half */
-        {1, line | 1 << 8, inline_of_two},
+        {0, pad, inline_of_two},       /* a whole line */
+        {1, pad, 0},                   /* with nothing behind it */
+        {1, pad, pad},                 /* or the same again */
+        {1, pad, 8 << 16 | SM_INLINE}, /* or what fits into the half */
+        {1, pad, SM_FRAGMENT},
+        {1, pad | 1 << 8, inline_of_two},
         {1, inline_of_two, 0},
         {SLOTS - 1, (uint64_t) SM_INLINE_MAX << 16 | SM_INLINE, 0},
     };
