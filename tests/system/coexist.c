@@ -4,7 +4,7 @@
  * argv[2].
  *
  * MPI_Finalize of Open MPI 4.1 unloads its components while an event of one of them may still be
- * queued for its own thread (one run of some 800): here nothing is unloaded. */
+ * queued for its own thread, which then crashes, now and then: here nothing is unloaded. */
 #include "coexist.h"
 
 #include <dlfcn.h>
@@ -24,7 +24,6 @@ int dlclose(void *handle)
 }
 
 #ifdef BY_DLOPEN
-
 static void load(const char *path)
 {
     void *half = dlopen(path, RTLD_NOW | RTLD_LOCAL);

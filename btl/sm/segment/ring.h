@@ -22,7 +22,7 @@
 #include <keel/types.h>
 #include <stdatomic.h>
 
-#define SM_LINE_BYTES 64
+#define SM_LINE_BYTES 64 /* of the caches */
 #define SM_SLOT_BYTES 32
 #define SM_SLOT_PAYLOAD 24
 #define SM_INLINE_SLOTS 18
@@ -101,7 +101,7 @@ void sm_tx_ring_init(struct sm_tx_ring *ring, struct sm_slot *slots, uint32_t co
                      const struct sm_line *line);
 /* No consumer may look at the slots. */
 void sm_ring_clear(struct sm_slot *slots, uint32_t count);
-/* Of a message in line: one, or those of whole lines. */
+/* Of an inline message: one, or those of whole cache lines. */
 static inline uint32_t sm_slots_of(size_t length)
 {
     const size_t lines = (sizeof(uint64_t) + length + SM_LINE_BYTES - 1) / SM_LINE_BYTES;
@@ -144,6 +144,7 @@ static inline uint8_t *sm_tx_ring_bytes(struct sm_tx_ring *ring, size_t length)
  * last round, which must not look like its head. In a full ring the oldest message begins there,
  * whose sequence is another. */
 void sm_tx_ring_clear_next(struct sm_tx_ring *ring, uint64_t next);
+/* A head, whose sequence follows from its position. */
 static inline void sm_tx_ring_store(struct sm_tx_ring *ring, uint64_t position, uint64_t rest)
 {
     const uint64_t head = (uint64_t) (uint32_t) (position + 1) << 32 | rest;
