@@ -30,7 +30,7 @@ static struct {
         "btl_sm_inline_limit", "512", 56, SM_INLINE_MAX, "bytes",
         "Messages up to this size are copied into the ring; larger ones travel in fragments."),
     .ring_slots =
-        PARAM_INT("btl_sm_ring_slots", "512", SM_RING_SLOTS_MIN, SM_RING_SLOTS_MAX, "slots",
+        PARAM_INT("btl_sm_ring_slots", "256", SM_RING_SLOTS_MIN, SM_RING_SLOTS_MAX, "slots",
                   "Slots of 32 bytes in the ring to each peer; rounded up to a power of two."),
     .max_peers = PARAM_INT("btl_sm_max_peers", "512", 2, 65536, "processes",
                            "Most processes of the node that may write to this one at a time."),
